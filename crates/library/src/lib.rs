@@ -1,0 +1,59 @@
+//! Library operations: work that is not a fused kernel. One declaration each: what it is called, how
+//! it is cut into tiles, and what a tile does. The runtime runs the tiles of a phase on its workers
+//! in any order, and the phases one after another.
+
+use numloom_ir::{DType, Dims, Strides};
+use smallvec::SmallVec;
+
+/// The bytes of a view: where element zero lies and how to walk. Strides are in bytes.
+#[derive(Clone, Debug)]
+pub struct RawView {
+    pub ptr: *mut u8,
+    pub dtype: DType,
+    pub shape: Dims,
+    pub strides: Strides,
+}
+
+// SAFETY: a raw view is an address; the runtime's hazard analysis gives each task exclusive access to
+// what it writes and shared access to what it reads.
+unsafe impl Send for RawView {}
+unsafe impl Sync for RawView {}
+
+/// Why a library operation failed; becomes a Python exception of the same kind.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum LibraryError {
+    #[error("{0}")]
+    Index(String),
+    #[error("{0}")]
+    Value(String),
+    #[error("{0}")]
+    LinAlg(String),
+}
+
+/// Inputs and outputs of one call, in the order of its declaration.
+#[derive(Clone, Debug, Default)]
+pub struct Args {
+    pub ins: Vec<RawView>,
+    pub outs: Vec<RawView>,
+}
+
+/// One call of a library operation. It lives for one call, so it may keep scratch between phases.
+pub trait LibraryOp: Send + Sync {
+    /// The name in `explain`, errors and profiles.
+    fn name(&self) -> &'static str;
+
+    /// How many tiles each phase has. Fixed by the shapes alone, never by the number of workers, so
+    /// that results do not depend on it.
+    fn phases(&self, args: &Args) -> SmallVec<[usize; 4]>;
+
+    /// Runs one tile. Tiles of one phase run concurrently and must not write the same bytes.
+    ///
+    /// # Safety
+    /// Every view in `args` must be valid memory, and nothing else may touch what the operation writes.
+    unsafe fn run(&self, args: &Args, phase: usize, tile: usize) -> Result<(), LibraryError>;
+
+    /// Whether an input may be the same memory as an output (otherwise the runtime copies it first).
+    fn in_place(&self) -> bool {
+        false
+    }
+}

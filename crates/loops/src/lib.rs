@@ -1,0 +1,27 @@
+//! Block loops: what a block loop looks like, and the tables that find one.
+
+/// Elements of a block: every block loop is called with at most this many.
+pub const BLOCK: usize = 1024;
+
+/// One input of a block loop: a dense run (`step` is the item size) or one value for all (`step` 0).
+#[derive(Clone, Copy, Debug)]
+pub struct In {
+    pub ptr: *const u8,
+    pub step: usize,
+}
+
+/// Runs `n <= BLOCK` elements: `ins` are the operation's inputs, `outs` its dense outputs.
+///
+/// An output may be the very same run as an input (same address, same item size), never a shifted
+/// one. Nothing is assumed about alignment. Floating-point exceptions are left in MXCSR by loops that
+/// only do IEEE arithmetic; loops that compute by other means (elementary functions, integer division)
+/// leave MXCSR as they found it and return the `FP_*` flags that NumPy would have seen.
+pub type BlockFn = unsafe fn(n: usize, ins: *const In, outs: *const *mut u8) -> u8;
+
+/// Folds `n >= 1` elements into one (`out` is written, not read); same rules.
+pub type FoldFn = unsafe fn(n: usize, input: In, out: *mut u8) -> u8;
+
+pub const FP_DIVIDE: u8 = 1;
+pub const FP_OVERFLOW: u8 = 2;
+pub const FP_UNDERFLOW: u8 = 4;
+pub const FP_INVALID: u8 = 8;
