@@ -1,0 +1,14 @@
+//! The CPU backend: a kernel becomes a program for a pattern of operand layouts (`program`), a launch
+//! binds it to memory and cuts its domain into tiles (`launch`, `walk`), and a tile runs block by block
+//! (`run`, `fold`).
+
+mod fold;
+mod frame;
+mod launch;
+mod program;
+mod run;
+mod walk;
+
+pub use launch::{Launch, Output};
+pub use program::{Compiled, Tier};
+pub use walk::Operand;

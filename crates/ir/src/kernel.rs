@@ -30,8 +30,8 @@ pub enum Instr {
     Select { dst: Reg, mask: Reg, yes: Reg, no: Reg },
     /// Write to an operand, everywhere or where `mask` is true.
     Store { operand: OperandId, src: Reg, mask: Reg },
-    /// Fold into a reduction target, everywhere or where `mask` is true.
-    Reduce { target: u16, src: Reg, mask: Reg },
+    /// Fold into a reduction target.
+    Reduce { target: u16, src: Reg },
 }
 
 /// A reduction at the tail of a kernel: `op` in loop `lp` (a loop of two equal inputs).
@@ -102,7 +102,8 @@ impl Instr {
             Instr::Apply { src, .. } => [src[0], src[1], NO_REG],
             Instr::Cast { src, .. } => [src, NO_REG, NO_REG],
             Instr::Select { mask, yes, no, .. } => [mask, yes, no],
-            Instr::Store { src, mask, .. } | Instr::Reduce { src, mask, .. } => [src, mask, NO_REG],
+            Instr::Store { src, mask, .. } => [src, mask, NO_REG],
+            Instr::Reduce { src, .. } => [src, NO_REG, NO_REG],
         };
         s.into_iter().filter(|&r| r != NO_REG)
     }

@@ -2,6 +2,38 @@
 //! it is cut into tiles, and what a tile does. The runtime runs the tiles of a phase on its workers
 //! in any order, and the phases one after another.
 
+mod arg_reduce;
+mod element;
+mod fold;
+mod gather;
+mod index;
+mod matmul;
+mod matvec;
+mod merge;
+mod pack;
+mod quicksort;
+mod reduceat;
+mod scan;
+mod scatter;
+mod scratch;
+mod searchsorted;
+mod sort;
+mod sort_key;
+mod vector;
+mod walk;
+
+pub use arg_reduce::ArgReduce;
+pub use fold::{BinaryFn, Fold};
+pub use gather::Take;
+pub use index::Mode;
+pub use matmul::MatMul;
+pub use pack::{CountTrue, Nonzero, Pack, Unpack};
+pub use reduceat::ReduceAt;
+pub use scan::Accumulate;
+pub use scatter::{Put, ScatterApply};
+pub use searchsorted::SearchSorted;
+pub use sort::Sort;
+
 use numloom_ir::{DType, Dims, Strides};
 use smallvec::SmallVec;
 
@@ -28,6 +60,8 @@ pub enum LibraryError {
     Value(String),
     #[error("{0}")]
     LinAlg(String),
+    #[error("{0}")]
+    Memory(String),
 }
 
 /// Inputs and outputs of one call, in the order of its declaration.
@@ -46,7 +80,8 @@ pub trait LibraryOp: Send + Sync {
     /// that results do not depend on it.
     fn phases(&self, args: &Args) -> SmallVec<[usize; 4]>;
 
-    /// Runs one tile. Tiles of one phase run concurrently and must not write the same bytes.
+    /// Runs one tile. Tiles of one phase run concurrently and must not write the same bytes. When a tile
+    /// fails, later phases are not run; of several errors the one of the lowest tile is the one to report.
     ///
     /// # Safety
     /// Every view in `args` must be valid memory, and nothing else may touch what the operation writes.

@@ -1,5 +1,28 @@
 //! Block loops: what a block loop looks like, and the tables that find one.
 
+mod cast;
+mod element;
+mod elementary;
+mod float_division;
+mod fold;
+mod fp_status;
+mod half_float;
+mod iota;
+mod isa;
+mod kernel_macros;
+mod kernels;
+mod map;
+mod moves;
+mod packing;
+mod table;
+
+pub use cast::cast_fn;
+pub use fp_status::{fp_clear, fp_status};
+pub use iota::iota;
+pub use moves::{gather, scatter, scatter_masked, select_fn};
+pub use packing::{compress, count_true, expand};
+pub use table::{block_fn, fold_fn};
+
 /// Elements of a block: every block loop is called with at most this many.
 pub const BLOCK: usize = 1024;
 

@@ -1,1 +1,47 @@
+//! `numloom._core`: the classes and functions of the bindings. `README.md` says who does what.
 
+mod assign;
+mod control;
+mod convert;
+mod create;
+mod dispatch;
+mod errors;
+mod flags;
+mod fperr;
+mod handle;
+mod index;
+mod layout;
+mod manipulate;
+mod methods;
+mod numpy_api;
+mod operators;
+mod protocols;
+mod provenance;
+mod reduce;
+mod scalar;
+mod select;
+mod ufunc;
+
+use pyo3::prelude::*;
+
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+#[pymodule]
+fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
+    let py = m.py();
+    numpy_api::init(py)?;
+    m.add_class::<handle::NdArray>()?;
+    m.add_class::<handle::Scalar>()?;
+    m.add("Unsupported", py.get_type::<errors::Unsupported>())?;
+    m.add("OutOfMemoryError", py.get_type::<errors::OutOfMemoryError>())?;
+    create::register(m)?;
+    protocols::register(m)?;
+    control::register(m)?;
+    m.add_function(wrap_pyfunction!(manipulate::broadcast_to, m)?)?;
+    m.add_function(wrap_pyfunction!(manipulate::strided_view, m)?)?;
+    ufunc::register(py, m)?;
+    reduce::register(py, m)?;
+    select::register(py, m)?;
+    Ok(())
+}

@@ -1,10 +1,36 @@
-//! The runtime: from a recorded operation to its result.
+//! The runtime: from a recorded operation to its result. The modules in the order an operation meets them.
 
 pub mod array;
 pub mod error;
 pub mod provenance;
-pub mod record;
 pub mod store;
+
+// record: the front's calls; small work runs inline
+mod host_copy;
+mod inline;
+mod operation;
+pub mod record;
+mod window;
+
+// analyse, fuse
+mod fuse;
+mod lower;
+mod node;
+mod plan;
+mod slices;
+
+// map, execute, retire
+mod fp;
+mod packed;
+mod pool;
+mod prepare;
+mod schedule;
+mod stats;
+mod task;
+
+// where values enter Python, and a look inside
+mod explain;
+mod sync;
 
 pub use array::Array;
 pub use error::{ErrorKind, ExecError};

@@ -1,11 +1,23 @@
 //! Recording: the calls the front makes. Each returns at once; small work on data that is there runs inline.
 
-use crate::array::Array;
-use crate::error::{ExecError, FpReport};
+use crate::array::{Array, UNSIZED};
+use crate::error::{ErrorKind, ExecError};
+use crate::inline;
+use crate::node::conflict;
+use crate::operation::Kind;
 use crate::provenance::Provenance;
+use crate::store::{LastPack, Origin, Store, Symbol};
+use crate::sync;
+use crate::window::WINDOW;
 use numloom_ir::view::Order;
-use numloom_ir::{DType, Dims, ScalarOp, Value, View};
-use numloom_library::LibraryOp;
+use numloom_ir::{DType, Dims, Overlap, ScalarOp, Strides, Value, View};
+use numloom_library::{Args, CountTrue, LibraryError, LibraryOp, Pack, Unpack};
+use smallvec::SmallVec;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+pub use crate::explain::explain;
+pub use crate::sync::{Exposure, data, expose, is_ready, resolve, sync, sync_all, take_fp_reports};
 
 type Result<T> = std::result::Result<T, ExecError>;
 
@@ -37,15 +49,39 @@ pub fn empty(dtype: DType, shape: &[usize], order: Order, at: impl FnOnce() -> P
 
 /// Like `empty`, with the layout of `view` (dense, offset 0; see `View::dense_like`).
 pub fn empty_view(view: View, at: impl FnOnce() -> Provenance) -> Result<Array> {
-    todo!()
+    let size = numloom_ir::view::checked_size(&view.shape).and_then(|n| n.checked_mul(view.dtype.size()));
+    let Some(nbytes) = size.filter(|&n| n <= isize::MAX as usize) else {
+        let message = "array is too big; `arr.size * arr.dtype.itemsize` is larger than the maximum possible size.";
+        return Err(ExecError { kind: ErrorKind::Value, message: message.into(), op: "empty", provenance: at() });
+    };
+    // A small store's line is never asked for: it is not worth finding out.
+    let provenance = if nbytes > SMALL_STORE { at() } else { Provenance::default() };
+    Ok(Array::new(Arc::new(Store::new(nbytes, provenance)), view))
 }
+
+/// Stores of at most this many bytes carry no line of their own.
+const SMALL_STORE: usize = 64 << 10;
 
 /// A new array holding a copy of foreign memory (strides in bytes).
 ///
 /// # Safety
 /// `ptr`, `shape` and `strides` must describe readable memory of `dtype`.
-pub unsafe fn from_host(dtype: DType, shape: &[usize], strides: &[isize], ptr: *const u8, at: impl FnOnce() -> Provenance) -> Result<Array> {
-    todo!()
+pub unsafe fn from_host(
+    dtype: DType,
+    shape: &[usize],
+    strides: &[isize],
+    ptr: *const u8,
+    at: impl FnOnce() -> Provenance,
+) -> Result<Array> {
+    let foreign = Strides::from_slice(strides);
+    let keep = numloom_ir::view::keep_order_strides(dtype.size(), shape, &[&foreign]);
+    let view = View { dtype, offset: 0, shape: Dims::from_slice(shape), strides: keep };
+    let out = empty_view(view, at)?;
+    if out.view.size() > 0 {
+        let to = out.store.materialise().map_err(|e| inline::no_memory(e.0, "array"))?;
+        crate::host_copy::copy(dtype.size(), shape, ptr, strides, to, &out.view.strides);
+    }
+    Ok(out)
 }
 
 /// An array over foreign memory without a copy. `owner` is dropped with the store (on any thread).
@@ -53,8 +89,35 @@ pub unsafe fn from_host(dtype: DType, shape: &[usize], strides: &[isize], ptr: *
 ///
 /// # Safety
 /// `ptr..ptr + nbytes` must stay valid and writeable while `owner` lives; `view` must lie inside it.
-pub unsafe fn adopt(view: View, ptr: *mut u8, nbytes: usize, owner: Box<dyn Send + Sync>, exposed: bool, at: impl FnOnce() -> Provenance) -> Array {
-    todo!()
+pub unsafe fn adopt(
+    view: View,
+    ptr: *mut u8,
+    nbytes: usize,
+    owner: Box<dyn Send + Sync>,
+    exposed: bool,
+    at: impl FnOnce() -> Provenance,
+) -> Array {
+    let store = Store::adopt(ptr, nbytes, owner, at());
+    store.exposed.store(exposed as u32, Ordering::Release);
+    Array::new(Arc::new(store), view)
+}
+
+fn arrays<'a>(ins: &'a [Operand<'a>]) -> impl Iterator<Item = &'a Array> {
+    ins.iter().filter_map(|i| match i {
+        Operand::Array(a) => Some(*a),
+        Operand::Value(_) => None,
+    })
+}
+
+/// Whether reading through `a` while writing through `out` could see what was written.
+fn clashes(a: &Array, out: &Array) -> bool {
+    if !Arc::ptr_eq(&a.store, &out.store) || a.symbol().is_some() {
+        return false;
+    }
+    match a.view.broadcast_to(&out.view.shape) {
+        Some(v) => conflict(&v, &out.view) == Overlap::Partial,
+        None => conflict(&a.view, &out.view) != Overlap::Disjoint,
+    }
 }
 
 /// Runs or records one elementwise operation into `outs` (existing arrays; new ones come from `empty`).
@@ -62,111 +125,334 @@ pub unsafe fn adopt(view: View, ptr: *mut u8, nbytes: usize, owner: Box<dyn Send
 /// if every input had been read first. All shapes must already broadcast to the outputs' (equal) shapes.
 /// Arrays of unknown length must all have the same symbol; then `outs` have it too.
 /// Answers the floating-point flags when it ran inline, 0 when it was recorded.
-pub fn map(op: MapOp, ins: &[Operand], outs: &[&Array], mask: Option<&Array>, at: impl FnOnce() -> Provenance) -> Result<u8> {
-    todo!()
+pub fn map(
+    op: MapOp,
+    ins: &[Operand],
+    outs: &[&Array],
+    mask: Option<&Array>,
+    at: impl FnOnce() -> Provenance,
+) -> Result<u8> {
+    let elements = if outs[0].symbol().is_some() { UNSIZED } else { outs[0].view.size() };
+    if elements == 0 {
+        return Ok(0);
+    }
+    let mut reads = arrays(ins).chain(mask);
+    if reads.any(|a| outs.iter().any(|o| clashes(a, o))) || (outs.len() > 1 && clashes(outs[0], outs[1])) {
+        return map_through_copies(op, ins, outs, mask, at());
+    }
+    if inline::is_possible(elements, arrays(ins).chain(mask), outs) {
+        inline::counted();
+        if mask.is_none()
+            && let Some(done) = inline::run_dense(op, ins, outs)
+        {
+            return done;
+        }
+        return inline::run_planned(inline::operation(Kind::Map(op), ins, outs, mask, Provenance::default()));
+    }
+    push(inline::operation(Kind::Map(op), ins, outs, mask, at()))
+}
+
+/// The results go to new arrays first, because an output overlaps an input in other places.
+fn map_through_copies(op: MapOp, ins: &[Operand], outs: &[&Array], mask: Option<&Array>, at: Provenance) -> Result<u8> {
+    let fresh = outs.iter().map(|o| empty_view(o.view.dense_like(o.view.dtype), || at)).collect::<Result<Vec<_>>>()?;
+    let fresh_refs: SmallVec<[&Array; 2]> = fresh.iter().collect();
+    let saved_mask = match mask {
+        Some(m) if outs.iter().any(|o| clashes(m, o)) => {
+            let copy = empty_view(m.view.dense_like(m.view.dtype), || at)?;
+            map(MapOp::Copy, &[Operand::Array(m)], &[&copy], None, || at)?;
+            Some(copy)
+        }
+        _ => None,
+    };
+    let mut flags = map(op, ins, &fresh_refs, mask, || at)?;
+    for (f, o) in fresh.iter().zip(outs) {
+        flags |= map(MapOp::Copy, &[Operand::Array(f)], &[o], saved_mask.as_ref().or(mask), || at)?;
+    }
+    Ok(flags)
+}
+
+/// Adds an operation to the window. Where foreign code sees the bytes, it is waited for.
+fn push(op: crate::operation::Operation) -> Result<u8> {
+    let exposed =
+        op.reads().chain(&op.outs).any(|p| p.store.exposed.load(Ordering::Acquire) > 0).then(|| op.outs[0].store.clone());
+    WINDOW.push(op);
+    if let Some(store) = exposed {
+        sync::wait_for(&store, || false)?;
+    }
+    Ok(0)
 }
 
 /// Folds `input` over `axes` with `op` in loop `lp` (two equal inputs, one output) into `out`, whose shape is
 /// the input's with the reduced axes of extent 1. The input is cast to the loop's type, the result to `out`'s.
 /// `mask`: bool, broadcast to the input. `initial`: folded in first, in the loop's type; needed when the
 /// reduction may be empty and the operation has no identity.
-pub fn reduce(op: ScalarOp, lp: u8, input: &Array, axes: &[usize], out: &Array, mask: Option<&Array>, initial: Option<Value>, at: impl FnOnce() -> Provenance) -> Result<u8> {
-    todo!()
+pub fn reduce(
+    op: ScalarOp,
+    lp: u8,
+    input: &Array,
+    axes: &[usize],
+    out: &Array,
+    mask: Option<&Array>,
+    initial: Option<Value>,
+    at: impl FnOnce() -> Provenance,
+) -> Result<u8> {
+    let bits = axes.iter().fold(0u64, |b, &a| b | 1 << a.min(63));
+    let kind = Kind::Reduce { op, lp, axes: bits, initial };
+    if clashes_any(input, out) || mask.is_some_and(|m| clashes_any(m, out)) {
+        let at = at();
+        let fresh = empty_view(out.view.dense_like(out.view.dtype), || at)?;
+        let flags = reduce(op, lp, input, axes, &fresh, mask, initial, || at)?;
+        return Ok(flags | map(MapOp::Copy, &[Operand::Array(&fresh)], &[out], None, || at)?);
+    }
+    let elements = if input.symbol().is_some() { UNSIZED } else { input.view.size() };
+    let ins = [Operand::Array(input)];
+    if inline::is_possible(elements, std::iter::once(input).chain(mask), &[out]) {
+        inline::counted();
+        if mask.is_none()
+            && let Some(done) = inline::fold_dense(op, lp, input, axes, out, initial)
+        {
+            return done;
+        }
+        return inline::run_planned(inline::operation(kind, &ins, &[out], mask, Provenance::default()));
+    }
+    push(inline::operation(kind, &ins, &[out], mask, at()))
+}
+
+fn clashes_any(a: &Array, out: &Array) -> bool {
+    Arc::ptr_eq(&a.store, &out.store) && conflict(&a.view, &out.view) != Overlap::Disjoint
 }
 
 /// Runs or records a library operation.
 pub fn library(op: Box<dyn LibraryOp>, ins: &[&Array], outs: &[&Array], at: impl FnOnce() -> Provenance) -> Result<()> {
-    todo!()
+    if !op.in_place()
+        && let Some(k) = ins.iter().position(|a| outs.iter().any(|o| clashes_any(a, o)))
+    {
+        let at = at();
+        let copy = empty_view(ins[k].view.dense_like(ins[k].view.dtype), || at)?;
+        map(MapOp::Copy, &[Operand::Array(ins[k])], &[&copy], None, || at)?;
+        let mut ins: SmallVec<[&Array; 4]> = SmallVec::from_slice(ins);
+        ins[k] = &copy;
+        return library(op, &ins, outs, || at);
+    }
+    let size = |a: &&Array| if a.symbol().is_some() { UNSIZED / 64 } else { a.view.size() };
+    let elements: usize = ins.iter().chain(outs).map(size).fold(0, |a, b| a.saturating_add(b));
+    if inline::is_possible(elements, ins.iter().copied(), outs) {
+        inline::counted();
+        return run_library(&*op, ins, outs);
+    }
+    let inputs: SmallVec<[Operand; 4]> = ins.iter().map(|a| Operand::Array(a)).collect();
+    push(inline::operation(Kind::Library(op), &inputs, outs, None, at())).map(|_| ())
+}
+
+/// All phases and tiles, one after another, on this thread.
+fn run_library(op: &dyn LibraryOp, ins: &[&Array], outs: &[&Array]) -> Result<()> {
+    let view = |a: &&Array| -> Result<numloom_library::RawView> {
+        a.store.materialise().map_err(|e| inline::no_memory(e.0, op.name()))?;
+        Ok(crate::task::raw_view(&a.store, &a.view))
+    };
+    let args = Args {
+        ins: ins.iter().map(view).collect::<Result<_>>()?,
+        outs: outs.iter().map(view).collect::<Result<_>>()?,
+    };
+    for (phase, &tiles) in op.phases(&args).iter().enumerate() {
+        for tile in 0..tiles {
+            // SAFETY: nothing recorded touches these stores (`is_possible`).
+            unsafe { op.run(&args, phase, tile) }.map_err(|e| library_error(e, op.name()))?;
+        }
+    }
+    outs.iter().for_each(|o| o.store.wrote());
+    Ok(())
+}
+
+fn library_error(e: LibraryError, op: &'static str) -> ExecError {
+    let kind = match e {
+        LibraryError::Index(_) => ErrorKind::Index,
+        LibraryError::Value(_) => ErrorKind::Value,
+        LibraryError::LinAlg(_) => ErrorKind::LinAlg,
+        LibraryError::Memory(_) => ErrorKind::OutOfMemory,
+    };
+    ExecError { kind, message: e.to_string(), op, provenance: Provenance::default() }
 }
 
 /// `x[mask]` for a mask of x's shape: a 1-d array whose length stays unknown (`Array::symbol`).
 /// With the same mask (same store, version and view) the symbol is the same, so such arrays can be combined.
 pub fn pack(x: &Array, mask: &Array, at: impl FnOnce() -> Provenance) -> Result<Array> {
-    todo!()
+    if inline::is_possible(x.view.size(), [x, mask].into_iter(), &[]) {
+        let count = count_now(mask)?;
+        let out = empty(x.view.dtype, &[count], Order::C, Provenance::default)?;
+        inline::counted();
+        run_library(&Pack::new(), &[x, mask], &[&out])?;
+        return Ok(out);
+    }
+    let at = at();
+    let out = packed_array(x.view.dtype, mask, None, &symbol_of(mask), at);
+    let ins = [Operand::Array(x), Operand::Array(mask)];
+    push(inline::operation(Kind::Pack, &ins, &[&out], None, at))?;
+    Ok(out)
+}
+
+fn count_now(mask: &Array) -> Result<usize> {
+    let count = empty(DType::I64, &[], Order::C, Provenance::default)?;
+    run_library(&CountTrue::new(), &[mask], &[&count])?;
+    // SAFETY: one int64 was just written there.
+    Ok(unsafe { (count.store.ptr() as *const i64).read() } as usize)
+}
+
+/// The length that arrays packed with this mask, as it is now, have.
+fn symbol_of(mask: &Array) -> Symbol {
+    let mut last = mask.store.last_pack.lock();
+    let version = mask.store.version();
+    if let Some(l) = &*last
+        && l.version == version
+        && l.view == mask.view
+        && let Some(s) = l.symbol.upgrade()
+    {
+        return s;
+    }
+    let symbol = Symbol::default();
+    *last = Some(LastPack { version, view: mask.view.clone(), symbol: Arc::downgrade(&symbol) });
+    symbol
+}
+
+fn packed_array(dtype: DType, mask: &Array, axis: Option<usize>, symbol: &Symbol, at: Provenance) -> Array {
+    let origin = Origin {
+        mask: mask.store.clone(),
+        mask_view: mask.view.clone(),
+        mask_version: mask.store.version(),
+        axis,
+        // The operation that makes it is its first write.
+        own_version: 1,
+    };
+    let store = Store::with_symbol(symbol.clone(), origin, at);
+    let view = View {
+        dtype,
+        offset: 0,
+        shape: SmallVec::from_slice(&[UNSIZED]),
+        strides: SmallVec::from_slice(&[dtype.size() as isize]),
+    };
+    Array::new(Arc::new(store), view)
+}
+
+/// A new array of the same unknown length as `like`.
+pub fn empty_packed(like: &Array, dtype: DType, at: impl FnOnce() -> Provenance) -> Result<Array> {
+    match (like.symbol(), &like.store.origin) {
+        (Some(symbol), Some(origin)) => {
+            let mask = Array::new(origin.mask.clone(), origin.mask_view.clone());
+            let mut store = Store::with_symbol(symbol.clone(), origin.clone(), at());
+            if let Some(o) = &mut store.origin {
+                o.axis = None;
+            }
+            drop(mask);
+            let mut view = like.view.clone();
+            view.dtype = dtype;
+            view.offset = 0;
+            view.strides[0] = dtype.size() as isize;
+            Ok(Array::new(Arc::new(store), view))
+        }
+        _ => empty(dtype, &like.view.shape, Order::C, at),
+    }
 }
 
 /// `x[mask] = values` for 1-d values with as many elements as the mask has trues; of unknown length only if
 /// packed with the same mask (see `same_mask`).
 pub fn unpack(x: &Array, mask: &Array, values: &Array, at: impl FnOnce() -> Provenance) -> Result<()> {
-    todo!()
+    let mut at_once = Some(at);
+    let mut here: Option<Provenance> = None;
+    let mut at = move || *here.get_or_insert_with(|| at_once.take().map_or_else(Provenance::default, |f| f()));
+    let cast;
+    let values = if values.view.dtype == x.view.dtype {
+        values
+    } else {
+        cast = empty_packed(values, x.view.dtype, &mut at)?;
+        map(MapOp::Copy, &[Operand::Array(values)], &[&cast], None, &mut at)?;
+        &cast
+    };
+    let saved;
+    let mask = if clashes_any(mask, x) {
+        saved = empty_view(mask.view.dense_like(DType::Bool), &mut at)?;
+        map(MapOp::Copy, &[Operand::Array(mask)], &[&saved], None, &mut at)?;
+        &saved
+    } else {
+        mask
+    };
+    let separate;
+    let values = if clashes_any(values, x) {
+        separate = empty_view(values.view.dense_like(values.view.dtype), &mut at)?;
+        map(MapOp::Copy, &[Operand::Array(values)], &[&separate], None, &mut at)?;
+        &separate
+    } else {
+        values
+    };
+    if inline::is_possible(x.view.size(), [mask, values].into_iter(), &[x]) {
+        inline::counted();
+        return run_library(&Unpack::new(), &[mask, values], &[x]);
+    }
+    let ins = [Operand::Array(mask), Operand::Array(values)];
+    push(inline::operation(Kind::Unpack, &ins, &[x], None, at())).map(|_| ())
 }
 
 /// Whether an array of unknown length was packed with this very mask (still unchanged).
 pub fn same_mask(values: &Array, mask: &Array) -> bool {
-    todo!()
+    values.store.origin.as_ref().is_some_and(|o| {
+        Arc::ptr_eq(&o.mask, &mask.store) && o.mask_view == mask.view && o.mask_version == mask.store.version()
+    })
 }
 
 /// `nonzero` of a bool array: one int64 index array per axis, of unknown length.
 pub fn nonzero(mask: &Array, at: impl FnOnce() -> Provenance) -> Result<Vec<Array>> {
-    todo!()
+    let axes = mask.view.ndim();
+    if inline::is_possible(mask.view.size(), std::iter::once(mask), &[]) {
+        let count = count_now(mask)?;
+        let outs = (0..axes)
+            .map(|_| empty(DType::I64, &[count], Order::C, Provenance::default))
+            .collect::<Result<Vec<_>>>()?;
+        inline::counted();
+        let refs: Vec<&Array> = outs.iter().collect();
+        run_library(&numloom_library::Nonzero::new(), &[mask], &refs)?;
+        return Ok(outs);
+    }
+    let at = at();
+    let symbol = symbol_of(mask);
+    let outs: Vec<Array> = (0..axes).map(|k| packed_array(DType::I64, mask, Some(k), &symbol, at)).collect();
+    let refs: Vec<&Array> = outs.iter().collect();
+    push(inline::operation(Kind::Nonzero, &[Operand::Array(mask)], &refs, None, at))?;
+    Ok(outs)
 }
 
 /// If `indices` are the (unchanged) arrays of one `nonzero`, in order: its mask.
 pub fn nonzero_mask(indices: &[&Array]) -> Option<Array> {
-    todo!()
+    let first = indices.first()?.store.origin.as_ref()?;
+    let whole = indices.iter().enumerate().all(|(k, a)| {
+        a.store.origin.as_ref().is_some_and(|o| {
+            o.axis == Some(k)
+                && Arc::ptr_eq(&o.mask, &first.mask)
+                && o.mask_view == first.mask_view
+                && o.mask_version == first.mask_version
+                && o.own_version == a.store.version()
+                && a.view.offset == 0
+                && a.view.strides[0] == 8
+                && (a.symbol().is_some() || a.store.symbol.as_ref().and_then(|s| s.get()) == a.view.shape.first())
+        })
+    });
+    let complete = indices.len() == first.mask_view.ndim() && first.mask.version() == first.mask_version;
+    (whole && complete).then(|| Array::new(first.mask.clone(), first.mask_view.clone()))
 }
 
-/// Forces the length of an array of unknown length; a sync point. Afterwards its shape is known.
-pub fn resolve(a: &mut Array) -> Result<()> {
-    todo!()
-}
-
-/// Waits for the array's contents; raises what failed. Call without the GIL.
-/// `interrupted` is asked now and then (e.g. for signals); true ends the wait early with `Ok(false)`.
-pub fn sync(a: &Array, interrupted: impl Fn() -> bool) -> Result<bool> {
-    todo!()
-}
-
-/// Whether the contents are there without waiting.
-pub fn is_ready(a: &Array) -> bool {
-    todo!()
-}
-
-/// Waits for everything recorded so far.
-pub fn sync_all(interrupted: impl Fn() -> bool) -> Result<bool> {
-    todo!()
-}
-
-/// The address of the view's first element. The array must be ready; memory is made if nothing wrote it yet.
-pub fn data(a: &Array) -> Result<*mut u8> {
-    todo!()
-}
-
-/// While this lives, foreign code may see the array's bytes, so operations on its store are not deferred.
-pub struct Exposure(Array);
-
-pub fn expose(a: &Array) -> Exposure {
-    todo!()
-}
-
-/// Floating-point exceptions of deferred operations since the last call.
-pub fn take_fp_reports() -> Vec<FpReport> {
-    todo!()
-}
-
-/// Counters for `numloom.stats()`: name and value, in the order to print.
-pub fn stats() -> Vec<(&'static str, u64)> {
-    todo!()
-}
-
-/// The tasks that would make `a`, as text without lines; `line` renders a provenance.
-pub fn explain(a: &Array, line: impl Fn(Provenance) -> String) -> String {
-    todo!()
+/// Counters for `numloom.stats()`: name, value and meaning, in the order to print.
+pub fn stats() -> Vec<(&'static str, u64, &'static str)> {
+    crate::stats::all()
 }
 
 /// Around fork: before (drains the pipeline), after in the child (starts new threads).
 pub fn before_fork() {
-    todo!()
+    let _ = sync_all(|| false);
 }
 
 pub fn after_fork_in_child() {
-    todo!()
+    crate::sync::after_fork_in_child();
 }
 
 /// At interpreter exit: finishes or drops pending work and stops the threads.
 pub fn shutdown() {
-    todo!()
+    crate::sync::shutdown();
 }
-
-#[allow(dead_code)]
-fn _dims(_: Dims) {}

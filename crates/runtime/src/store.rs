@@ -1,19 +1,22 @@
 //! A store: a logical array of bytes, with the line that made it and its memory once it has one.
 
 use crate::error::ExecError;
+use crate::pool::{self, NoMemory};
 use crate::provenance::Provenance;
+use crate::task::Task;
+use numloom_ir::View;
 use parking_lot::Mutex;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 
 /// The length of a data-dependent result (`x[mask]`, `nonzero`), not known until it has run.
-pub type Symbol = Arc<std::sync::OnceLock<usize>>;
+pub type Symbol = Arc<OnceLock<usize>>;
 
 pub struct Store {
-    /// Bytes of the store; 0 until the symbol is set for data-dependent stores.
-    pub(crate) nbytes: AtomicU64,
-    pub(crate) data: AtomicPtr<u8>,
-    pub(crate) provenance: Mutex<Provenance>,
+    /// Bytes; of a data-dependent store 0 until its symbol is set.
+    nbytes: AtomicUsize,
+    data: AtomicPtr<u8>,
+    pub(crate) provenance: Provenance,
     /// Python handles; 0 means nobody outside the window can read it any more.
     pub(crate) handles: AtomicU32,
     /// Operations recorded and not yet retired that read, and that write, this store.
@@ -22,15 +25,153 @@ pub struct Store {
     /// Foreign code (NumPy, a buffer) sees the bytes: operations on it are not deferred.
     pub(crate) exposed: AtomicU32,
     /// Counts recorded writes, so that what was derived from the contents knows when it is stale.
-    pub(crate) version: AtomicU64,
+    version: AtomicU64,
     pub(crate) symbol: Option<Symbol>,
-    pub(crate) error: Mutex<Option<Arc<ExecError>>>,
+    /// What a data-dependent store was made from.
+    pub(crate) origin: Option<Origin>,
+    /// Why it has no contents.
+    pub(crate) error: OnceLock<Arc<ExecError>>,
+    /// The last boolean index with this store as the mask, to know its length again.
+    pub(crate) last_pack: Mutex<Option<LastPack>>,
     /// Memory that belongs to somebody else, kept alive by this.
-    pub(crate) owner: Option<Box<dyn Send + Sync>>,
+    owner: Option<Box<dyn Send + Sync>>,
+    /// Tasks in flight that touch this store; used by the analysis alone.
+    pub(crate) accesses: Mutex<Vec<Access>>,
+}
+
+/// A task in flight and the view through which it touches a store.
+pub(crate) struct Access {
+    pub task: Arc<Task>,
+    pub view: View,
+    pub writes: bool,
+}
+
+/// The mask that a data-dependent store came from, as it was then.
+#[derive(Clone)]
+pub(crate) struct Origin {
+    pub mask: Arc<Store>,
+    pub mask_view: View,
+    pub mask_version: u64,
+    /// For an index array of `nonzero`: its axis.
+    pub axis: Option<usize>,
+    /// The store's own version when it was made.
+    pub own_version: u64,
+}
+
+/// Version and view of a mask when it was last used, and the length that had.
+pub(crate) struct LastPack {
+    pub version: u64,
+    pub view: View,
+    pub symbol: std::sync::Weak<OnceLock<usize>>,
 }
 
 impl Store {
+    pub fn new(nbytes: usize, provenance: Provenance) -> Store {
+        Store {
+            nbytes: AtomicUsize::new(nbytes),
+            data: AtomicPtr::new(std::ptr::null_mut()),
+            provenance,
+            handles: AtomicU32::new(0),
+            pending_reads: AtomicU32::new(0),
+            pending_writes: AtomicU32::new(0),
+            exposed: AtomicU32::new(0),
+            version: AtomicU64::new(0),
+            symbol: None,
+            origin: None,
+            error: OnceLock::new(),
+            last_pack: Mutex::new(None),
+            owner: None,
+            accesses: Mutex::new(Vec::new()),
+        }
+    }
+
+    /// A store whose length is not known yet.
+    pub(crate) fn with_symbol(symbol: Symbol, origin: Origin, provenance: Provenance) -> Store {
+        let mut s = Store::new(0, provenance);
+        s.symbol = Some(symbol);
+        s.origin = Some(origin);
+        s
+    }
+
+    /// A store over memory of somebody else.
+    pub(crate) fn adopt(ptr: *mut u8, nbytes: usize, owner: Box<dyn Send + Sync>, provenance: Provenance) -> Store {
+        let mut s = Store::new(nbytes, provenance);
+        s.data = AtomicPtr::new(ptr);
+        s.owner = Some(owner);
+        s
+    }
+
     pub fn version(&self) -> u64 {
         self.version.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn wrote(&self) {
+        self.version.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub fn nbytes(&self) -> usize {
+        self.nbytes.load(Ordering::Acquire)
+    }
+
+    /// Fixes the size of a data-dependent store, before its memory is asked for.
+    pub(crate) fn set_nbytes(&self, nbytes: usize) {
+        self.nbytes.store(nbytes, Ordering::Release);
+    }
+
+    /// The address of the bytes; null while the store has none.
+    #[inline]
+    pub fn ptr(&self) -> *mut u8 {
+        self.data.load(Ordering::Acquire)
+    }
+
+    pub fn is_foreign(&self) -> bool {
+        self.owner.is_some()
+    }
+
+    /// The address, allocating on first use. Only the task that writes first (or a caller that holds
+    /// the only pending access) calls this, so two allocations cannot race for long: the loser frees.
+    #[inline]
+    pub fn materialise(&self) -> Result<*mut u8, NoMemory> {
+        let p = self.ptr();
+        if p.is_null() { self.allocate() } else { Ok(p) }
+    }
+
+    fn allocate(&self) -> Result<*mut u8, NoMemory> {
+        let n = self.nbytes();
+        let p = pool::allocate(n)?;
+        match self.data.compare_exchange(std::ptr::null_mut(), p, Ordering::AcqRel, Ordering::Acquire) {
+            Ok(_) => Ok(p),
+            Err(other) => {
+                // SAFETY: `p` was never shared.
+                unsafe { pool::free(p, n) };
+                Ok(other)
+            }
+        }
+    }
+
+    pub fn is_broken(&self) -> bool {
+        self.error.get().is_some()
+    }
+
+    /// Nothing recorded will still write it: its contents may be read.
+    #[inline]
+    pub fn is_settled(&self) -> bool {
+        self.pending_writes.load(Ordering::Acquire) == 0
+    }
+
+    /// Nothing recorded will still touch it: it may be written.
+    #[inline]
+    pub fn is_idle(&self) -> bool {
+        self.is_settled() && self.pending_reads.load(Ordering::Acquire) == 0
+    }
+}
+
+impl Drop for Store {
+    fn drop(&mut self) {
+        let p = *self.data.get_mut();
+        if !p.is_null() && self.owner.is_none() {
+            // SAFETY: the last reference is going; the bytes came from the pool.
+            unsafe { pool::free(p, self.nbytes()) };
+        }
     }
 }

@@ -1,0 +1,56 @@
+# Everything starts from a fresh clone: Rust, Python 3.11 or newer and a C toolchain are all that is needed.
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMPS := $(VENV)/.stamps
+BENCH := ../shared/bench/run.py
+RUST := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name Cargo.toml)
+
+.PHONY: help build demo test lint bench wheel clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+build: $(STAMPS)/built ## set up .venv and build the package into it (only what changed)
+
+demo: build ## the seeds' two programs and a stencil under NumPy and under Numloom, timed and compared
+	@$(BIN)/python examples/demo.py
+
+test: build lint ## lint, Rust tests and Python tests
+	@if cargo nextest --version >/dev/null 2>&1; then cargo nextest run --workspace; else cargo test --workspace; fi
+	$(BIN)/python -m pytest -q tests
+
+lint: build ## formatting, clippy, ruff and mypy
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets -- -D warnings
+	$(BIN)/ruff check python tests examples
+	$(BIN)/ruff format --check python tests examples
+	$(BIN)/mypy
+
+bench: build $(STAMPS)/peers ## the benchmark programs against NumPy and the peers that could be installed
+	$(BIN)/python $(BENCH) --module numpy --module numloom $$(cat $(STAMPS)/peers) --threads 2
+
+wheel: $(STAMPS)/tools ## build a wheel into dist/
+	$(BIN)/maturin build --release --out dist
+
+clean: ## remove the virtual environment and what was built
+	rm -rf $(VENV) dist target
+
+$(STAMPS)/venv:
+	$(PYTHON) -m venv $(VENV)
+	@mkdir -p $(STAMPS) && touch $@
+
+$(STAMPS)/tools: $(STAMPS)/venv pyproject.toml
+	$(BIN)/pip install --quiet numpy maturin pytest hypothesis ruff mypy
+	@touch $@
+
+$(STAMPS)/built: $(STAMPS)/tools $(RUST)
+	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --release --quiet
+	@touch $@
+
+$(STAMPS)/peers: $(STAMPS)/tools
+	@: > $@; for peer in jax numba; do \
+	  if $(BIN)/pip install --quiet $$peer; then echo "--peer $$peer" >> $@; \
+	  else echo "peer $$peer could not be installed; going on without it"; fi; done

@@ -1,0 +1,305 @@
+//! What one thread needs to run blocks of a program: register addresses, scratch, the row it is on.
+
+use crate::program::{Home, Layout, Program, Step};
+use crate::walk::Operand;
+use numloom_ir::kernel::{NO_REG, Reg};
+use numloom_ir::{Strides, Value};
+use numloom_loops as loops;
+use numloom_loops::In;
+use smallvec::SmallVec;
+use std::cell::RefCell;
+
+thread_local! {
+    /// Scratch of the blocks, kept warm between tiles.
+    static SCRATCH: RefCell<Vec<[u64; 8]>> = const { RefCell::new(Vec::new()) };
+}
+
+/// What the `Fold` steps do with a block.
+pub(crate) enum Folding {
+    None,
+    /// Fold the block to one value, appended to the target's buffer.
+    Inner { partials: SmallVec<[Partials; 2]> },
+    /// Combine the block element by element into the accumulators; `first` writes instead.
+    Outer { acc: SmallVec<[*mut u8; 2]>, first: bool },
+}
+
+/// Values of finished blocks, folded together when there are many.
+pub(crate) struct Partials {
+    values: Vec<u8>,
+    size: usize,
+    len: usize,
+}
+
+const PARTIALS: usize = 64;
+
+impl Partials {
+    pub fn new(size: usize) -> Partials {
+        Partials { values: vec![0; size * PARTIALS], size, len: 0 }
+    }
+}
+
+pub(crate) struct Frame<'p> {
+    program: &'p Program,
+    pub params: &'p [Value],
+    regs: SmallVec<[In; 32]>,
+    /// Boxed, so that registers can hold their addresses.
+    cells: Box<[[u64; 2]]>,
+    /// Registers that are the block of a dense operand.
+    bound: SmallVec<[(Reg, u16); 8]>,
+    pub flags: u8,
+    pub folding: Folding,
+}
+
+/// The row that blocks run over: for each operand its address at the row's start and its inner stride;
+/// in a flat walk, strided operands are found through the whole shape instead.
+pub(crate) struct Row<'a> {
+    pub ptrs: &'a [*mut u8],
+    pub operands: &'a [Operand],
+    pub inner: &'a [isize],
+    pub flat: Option<(&'a [usize], &'a [Strides])>,
+}
+
+/// Runs `body` with a frame whose scratch is this thread's.
+pub(crate) fn with_frame<R>(program: &Program, params: &[Value], folding: Folding, body: impl FnOnce(&mut Frame) -> R) -> R {
+    SCRATCH.with(|cell| {
+        let mut own = Vec::new();
+        let mut borrowed = cell.try_borrow_mut().ok();
+        let scratch: &mut Vec<[u64; 8]> = borrowed.as_deref_mut().unwrap_or(&mut own);
+        let need = program.scratch_bytes.div_ceil(64);
+        if scratch.len() < need {
+            scratch.resize(need, [0; 8]);
+        }
+        let base = scratch.as_mut_ptr() as *mut u8;
+        let mut frame = Frame {
+            program,
+            params,
+            regs: SmallVec::new(),
+            cells: vec![[0; 2]; program.cells].into_boxed_slice(),
+            bound: SmallVec::new(),
+            flags: 0,
+            folding,
+        };
+        for (r, (&home, &size)) in program.homes.iter().zip(&program.sizes).enumerate() {
+            let size = size as usize;
+            let run = match home {
+                // SAFETY: the program's scratch offsets lie inside `scratch_bytes`.
+                Home::Scratch(at) => In { ptr: unsafe { base.add(at as usize) }, step: size },
+                Home::Cell(c) => In { ptr: frame.cells[c as usize].as_mut_ptr() as *const u8, step: 0 },
+                Home::Param(p) => In { ptr: params[p as usize].bytes.as_ptr(), step: 0 },
+                Home::Operand(o) => {
+                    frame.bound.push((r as Reg, o));
+                    In { ptr: std::ptr::null(), step: size }
+                }
+                Home::UniformOperand(_) => In { ptr: std::ptr::null(), step: 0 },
+            };
+            frame.regs.push(run);
+        }
+        body(&mut frame)
+    })
+}
+
+impl Frame<'_> {
+    /// Starts a row: uniform operands are read, and what depends on them alone is computed.
+    pub unsafe fn begin_row(&mut self, row: &Row) {
+        for (r, home) in self.program.homes.iter().enumerate() {
+            if let Home::UniformOperand(o) = home {
+                self.regs[r].ptr = row.ptrs[*o as usize];
+            }
+        }
+        for step in &self.program.uniform {
+            if let Step::Call { f, ins, outs } = step {
+                self.call(1, *f, ins, outs);
+            }
+        }
+    }
+
+    #[inline]
+    unsafe fn call(&mut self, n: usize, f: loops::BlockFn, ins: &[Reg; 3], outs: &[Reg; 2]) {
+        let reg = |r: Reg| if r == NO_REG { In { ptr: std::ptr::null(), step: 0 } } else { self.regs[r as usize] };
+        let args = [reg(ins[0]), reg(ins[1]), reg(ins[2])];
+        let results = [reg(outs[0]).ptr as *mut u8, reg(outs[1]).ptr as *mut u8];
+        self.flags |= f(n, args.as_ptr(), results.as_ptr());
+    }
+
+    /// Runs one block: `n` elements from place `start` of the row.
+    pub unsafe fn run_block(&mut self, row: &Row, start: usize, n: usize) {
+        for &(r, o) in &self.bound {
+            let size = self.program.sizes[r as usize] as usize;
+            self.regs[r as usize].ptr = row.ptrs[o as usize].add(start * size);
+        }
+        let program = self.program;
+        for step in &program.body {
+            match step {
+                Step::Call { f, ins, outs } => self.call(n, *f, ins, outs),
+                Step::Code { code, regs } => {
+                    let slots: SmallVec<[*mut u8; 16]> =
+                        regs.iter().map(|&r| self.regs[r as usize].ptr as *mut u8).collect();
+                    code.call(n, slots.as_ptr());
+                }
+                Step::Gather { dst, operand } => {
+                    let out = self.regs[*dst as usize].ptr as *mut u8;
+                    row.gather(*operand as usize, start, n, out);
+                }
+                Step::Iota { dst, start: first, step, dtype } => {
+                    let value = |p: u16| self.params[p as usize].bytes.as_ptr();
+                    loops::iota(*dtype, n, value(*first), value(*step), start, self.regs[*dst as usize].ptr as *mut u8);
+                }
+                Step::CopyOut { f, src, operand } => {
+                    let size = self.program.sizes[*src as usize] as usize;
+                    let out = row.ptrs[*operand as usize].add(start * size);
+                    let input = self.regs[*src as usize];
+                    f(n, &input, &out);
+                }
+                Step::Scatter { src, operand } => {
+                    let src = self.dense(*src, n);
+                    row.scatter(*operand as usize, start, n, src, None);
+                }
+                Step::ScatterMasked { src, mask, operand } => {
+                    let mask = self.dense(*mask, n);
+                    let src = self.dense(*src, n);
+                    row.scatter(*operand as usize, start, n, src, Some(mask.as_ptr()));
+                }
+                Step::Fold { target, src } => self.fold(*target as usize, *src, n),
+            }
+        }
+    }
+
+    /// The register's block as a dense run, spread out if it is one value.
+    unsafe fn dense(&self, r: Reg, n: usize) -> Dense {
+        let run = self.regs[r as usize];
+        if run.step != 0 {
+            return Dense::Run(run.ptr);
+        }
+        let size = self.program.sizes[r as usize] as usize;
+        let mut spread = vec![0u8; n * size];
+        loops::gather(size, n, run.ptr, 0, spread.as_mut_ptr());
+        Dense::Spread(spread)
+    }
+
+    unsafe fn fold(&mut self, target: usize, src: Reg, n: usize) {
+        let fns = self.program.folds[target];
+        let size = fns.dtype.size();
+        let input = self.regs[src as usize];
+        match &mut self.folding {
+            Folding::None => {}
+            Folding::Inner { partials } => {
+                let p = &mut partials[target];
+                if p.len == PARTIALS {
+                    self.flags |= p.fold(fns.fold);
+                }
+                self.flags |= (fns.fold)(n, input, p.values.as_mut_ptr().add(p.len * size));
+                p.len += 1;
+            }
+            Folding::Outer { acc, first } => {
+                let at = acc[target];
+                if *first {
+                    loops::cast_fn(fns.dtype, fns.dtype)(n, &input, &at);
+                } else {
+                    let ins = [In { ptr: at, step: size }, input];
+                    self.flags |= (fns.combine)(n, ins.as_ptr(), &at);
+                }
+            }
+        }
+    }
+
+    /// Takes the folded value of an inner reduction into `out`; the buffer starts anew.
+    pub unsafe fn take_partial(&mut self, target: usize, out: *mut u8) {
+        let fns = self.program.folds[target];
+        if let Folding::Inner { partials } = &mut self.folding {
+            let p = &mut partials[target];
+            self.flags |= p.fold(fns.fold);
+            std::ptr::copy_nonoverlapping(p.values.as_ptr(), out, p.size);
+            p.len = 0;
+        }
+    }
+}
+
+impl Partials {
+    unsafe fn fold(&mut self, fold: loops::FoldFn) -> u8 {
+        if self.len <= 1 {
+            return 0;
+        }
+        let mut out = [0u64; 2];
+        let flags = fold(self.len, In { ptr: self.values.as_ptr(), step: self.size }, out.as_mut_ptr() as *mut u8);
+        std::ptr::copy_nonoverlapping(out.as_ptr() as *const u8, self.values.as_mut_ptr(), self.size);
+        self.len = 1;
+        flags
+    }
+}
+
+enum Dense {
+    Run(*const u8),
+    Spread(Vec<u8>),
+}
+
+impl Dense {
+    fn as_ptr(&self) -> *const u8 {
+        match self {
+            Dense::Run(p) => *p,
+            Dense::Spread(v) => v.as_ptr(),
+        }
+    }
+}
+
+impl Row<'_> {
+    unsafe fn gather(&self, o: usize, start: usize, n: usize, out: *mut u8) {
+        let size = self.operands[o].dtype.size();
+        self.runs(o, start, n, |ptr, stride, at, len| loops::gather(size, len, ptr, stride, out.add(at * size)));
+    }
+
+    unsafe fn scatter(&self, o: usize, start: usize, n: usize, src: Dense, mask: Option<*const u8>) {
+        let size = self.operands[o].dtype.size();
+        let src = src.as_ptr();
+        self.runs(o, start, n, |ptr, stride, at, len| match mask {
+            None => loops::scatter(size, len, src.add(at * size), ptr, stride),
+            Some(m) => loops::scatter_masked(size, len, src.add(at * size), m.add(at), ptr, stride),
+        });
+    }
+
+    /// Splits `n` places from `start` into runs of one stride: (address, stride, place in block, length).
+    unsafe fn runs(&self, o: usize, start: usize, n: usize, mut f: impl FnMut(*mut u8, isize, usize, usize)) {
+        let base = self.ptrs[o];
+        let Some((shape, strides)) = self.flat else {
+            let stride = self.inner[o];
+            return f(base.offset(start as isize * stride), stride, 0, n);
+        };
+        let strides = &strides[o];
+        let last = shape.len() - 1;
+        let (inner, outer) = (shape[last], &shape[..last]);
+        let mut index: SmallVec<[usize; 8]> = SmallVec::from_elem(0, outer.len());
+        let (mut rest, mut first) = (start / inner, start % inner);
+        let mut ptr = base;
+        for k in (0..outer.len()).rev() {
+            index[k] = rest % outer[k];
+            rest /= outer[k];
+            ptr = ptr.offset(index[k] as isize * strides[k]);
+        }
+        let mut at = 0;
+        while at < n {
+            let len = (inner - first).min(n - at);
+            f(ptr.offset(first as isize * strides[last]), strides[last], at, len);
+            at += len;
+            first = 0;
+            for k in (0..outer.len()).rev() {
+                index[k] += 1;
+                ptr = ptr.offset(strides[k]);
+                if index[k] < outer[k] {
+                    break;
+                }
+                ptr = ptr.offset(-(strides[k] * outer[k] as isize));
+                index[k] = 0;
+            }
+        }
+    }
+}
+
+/// The layout of one operand along the block axis.
+pub(crate) fn layout_of(stride: isize, size: usize, stored: bool) -> Layout {
+    if stride == size as isize {
+        Layout::Dense
+    } else if stride == 0 && !stored {
+        Layout::Uniform
+    } else {
+        Layout::Strided
+    }
+}

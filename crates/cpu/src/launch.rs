@@ -1,0 +1,260 @@
+//! A kernel bound to memory: its domain in walking order, cut into tiles, phase by phase.
+
+use crate::frame::layout_of;
+use crate::program::{Compiled, Layout, Program, Tier};
+use crate::walk::{self, Operand};
+use numloom_ir::kernel::Instr;
+use numloom_ir::{DType, Dims, Strides, Value};
+use smallvec::SmallVec;
+use std::sync::Arc;
+
+/// Where a reduction's result goes: strides over the domain, 0 along the reduced axes.
+pub struct Output {
+    pub operand: Operand,
+    /// Folded in first, in the accumulator's type.
+    pub initial: Option<Value>,
+}
+
+/// A set of axes walked in order, with the operands' strides along them.
+pub(crate) struct Space {
+    pub shape: Dims,
+    pub strides: Vec<Strides>,
+    pub size: usize,
+}
+
+/// Rows shorter than this are walked flat: strided operands are gathered across rows.
+const SHORT_ROW: usize = 128;
+/// Elements of a reduction that are folded in one go; fixed, so that sums do not depend on the tiles.
+const CHUNK: usize = 1 << 16;
+/// Most accumulators of an outer reduction that a tile keeps.
+const ACCUMULATORS: usize = 8192;
+
+pub(crate) enum Shape {
+    Map,
+    /// Each outer point folds the whole block space; chunks of it become partial values.
+    FoldInner { chunks: usize },
+    /// Each outer point is combined into accumulators over the block space.
+    FoldOuter { chunks: usize, chunk: usize, columns: usize },
+}
+
+pub struct Launch {
+    pub(crate) program: Arc<Program>,
+    pub(crate) operands: Vec<Operand>,
+    pub(crate) params: Vec<Value>,
+    pub(crate) outputs: Vec<Output>,
+    /// Strides of the outputs over the kept space.
+    pub(crate) output_strides: Vec<Strides>,
+    /// The axes blocks run over.
+    pub(crate) block: Space,
+    /// The axes looped over outside: kept (inner folds) or reduced (outer folds).
+    pub(crate) outer: Space,
+    pub(crate) flat: bool,
+    pub(crate) shape: Shape,
+    /// Partial values, one buffer a target, when a reduction has several chunks.
+    pub(crate) partials: Vec<Vec<u64>>,
+    tile: usize,
+    tiles: SmallVec<[usize; 2]>,
+}
+
+// SAFETY: the addresses inside are used under the runtime's hazard analysis, see `Operand`; partials are
+// written by tiles at disjoint places and read only in the next phase.
+unsafe impl Send for Launch {}
+unsafe impl Sync for Launch {}
+
+impl Launch {
+    /// `reduced` marks the domain's axes that the kernel's targets fold away. `min_chunk`: elements a
+    /// tile should at least have; `workers`: how many run tiles.
+    pub fn new(
+        compiled: &Compiled,
+        domain: &[usize],
+        operands: Vec<Operand>,
+        params: Vec<Value>,
+        reduced: &[bool],
+        outputs: Vec<Output>,
+        min_chunk: usize,
+        workers: usize,
+        jit: bool,
+    ) -> Launch {
+        let elements: usize = domain.iter().product();
+        let tier = if jit { compiled.tier(elements) } else { Tier::Interpreter };
+        let stored = stored_operands(compiled);
+        let voters: SmallVec<[&Strides; 8]> = (0..operands.len())
+            .filter(|&i| stored[i])
+            .chain((0..operands.len()).filter(|&i| !stored[i]))
+            .map(|i| &operands[i].strides)
+            .collect();
+        let axes = walk::memory_order(domain, &voters);
+        drop(voters);
+        let folds = !compiled.kernel.targets.is_empty();
+        let (kept, away): (Dims, Dims) = axes.iter().copied().partition(|&a| !folds || !reduced[a]);
+        let space = |axes: &[usize], with_outputs: bool| {
+            let shape: Dims = axes.iter().map(|&a| domain[a]).collect();
+            let mut all: Vec<Strides> =
+                operands.iter().map(|o| axes.iter().map(|&a| o.strides[a]).collect()).collect();
+            if with_outputs {
+                all.extend(outputs.iter().map(|o| axes.iter().map(|&a| o.operand.strides[a]).collect::<Strides>()));
+            }
+            let (mut shape, mut strides, _) = walk::coalesce(&shape, &all, &vec![0; axes.len()]);
+            if shape.is_empty() {
+                shape.push(1);
+                strides.iter_mut().for_each(|s| s.push(0));
+            }
+            let outs = strides.split_off(operands.len());
+            (Space { size: shape.iter().product(), shape, strides }, outs)
+        };
+        let (kept, output_strides) = space(&kept, true);
+        let (away, _) = space(&away, false);
+        let (shape, block, outer) = if !folds {
+            (Shape::Map, kept, away)
+        } else if folds_inside(&axes, domain, reduced, &kept, &away) {
+            let chunks = away.size.div_ceil(CHUNK).max(1);
+            (Shape::FoldInner { chunks }, away, kept)
+        } else {
+            let columns = kept.size.min(ACCUMULATORS).max(1);
+            let chunk = (CHUNK / columns).max(away.size.div_ceil(256)).max(1);
+            let chunks = away.size.div_ceil(chunk).max(1);
+            (Shape::FoldOuter { chunks, chunk, columns }, kept, away)
+        };
+        let inner = block.shape.last().copied().unwrap_or(1);
+        let flat = block.shape.len() > 1 && inner < SHORT_ROW;
+        let layouts: SmallVec<[Layout; 8]> = (0..operands.len())
+            .map(|i| {
+                let s = &block.strides[i];
+                if flat {
+                    flat_layout(&block.shape, s, operands[i].dtype, stored[i])
+                } else {
+                    layout_of(s.last().copied().unwrap_or(0), operands[i].dtype.size(), stored[i])
+                }
+            })
+            .collect();
+        let program = compiled.program(&layouts, tier);
+        let mut launch = Launch {
+            program,
+            operands,
+            params,
+            outputs,
+            output_strides,
+            block,
+            outer,
+            flat,
+            shape,
+            partials: Vec::new(),
+            tile: 0,
+            tiles: SmallVec::new(),
+        };
+        launch.cut(min_chunk, workers);
+        launch
+    }
+
+    fn cut(&mut self, min_chunk: usize, workers: usize) {
+        let share = |total: usize| total.div_ceil(workers.max(1) * 8);
+        match self.shape {
+            Shape::Map => {
+                let total = self.block.size;
+                self.tile = share(total).max(min_chunk.max(1)).next_multiple_of(self.program.block.min(min_chunk.max(1)));
+                self.tiles = SmallVec::from_slice(&[total.div_ceil(self.tile)]);
+            }
+            Shape::FoldInner { chunks } => {
+                let pairs = self.outer.size * chunks;
+                let per_pair = self.block.size.min(CHUNK).max(1);
+                self.tile = share(pairs).max(min_chunk / per_pair).max(1);
+                self.tiles = SmallVec::from_slice(&[pairs.div_ceil(self.tile)]);
+                if chunks > 1 {
+                    self.partials_of(pairs);
+                    self.tiles.push(1);
+                }
+            }
+            Shape::FoldOuter { chunks, columns, .. } => {
+                self.tiles = SmallVec::from_slice(&[self.block.size.div_ceil(columns) * chunks]);
+                if chunks > 1 {
+                    self.partials_of(self.block.size * chunks);
+                    self.tiles.push(1);
+                }
+            }
+        }
+        if self.block.size == 0 || self.outer.size == 0 {
+            self.cut_empty();
+        }
+    }
+
+    /// An empty domain has nothing to map; an empty reduction still writes its initial value.
+    fn cut_empty(&mut self) {
+        self.partials.clear();
+        let writes = matches!(self.shape, Shape::FoldInner { .. }) && self.outer.size > 0
+            || matches!(self.shape, Shape::FoldOuter { .. }) && self.block.size > 0;
+        self.tiles = SmallVec::from_slice(&[writes as usize]);
+    }
+
+    fn partials_of(&mut self, count: usize) {
+        self.partials = self.program.folds.iter().map(|f| vec![0u64; (count * f.dtype.size()).div_ceil(8)]).collect();
+    }
+
+    /// Tiles of each phase; the phases run one after another.
+    pub fn phases(&self) -> &[usize] {
+        &self.tiles
+    }
+
+    /// Runs one tile and answers the floating-point flags it saw.
+    ///
+    /// # Safety
+    /// The operands must be valid memory over the domain, and nothing else may touch what is written.
+    pub unsafe fn run(&self, phase: usize, tile: usize) -> u8 {
+        numloom_loops::fp_clear();
+        let flags = if self.block.size == 0 || self.outer.size == 0 {
+            self.fold_empty()
+        } else {
+            match (&self.shape, phase) {
+                (Shape::Map, _) => {
+                    let start = tile * self.tile;
+                    self.run_map(start, (start + self.tile).min(self.block.size))
+                }
+                (Shape::FoldInner { chunks }, 0) => {
+                    let start = tile * self.tile;
+                    self.fold_inner(*chunks, start, (start + self.tile).min(self.outer.size * chunks))
+                }
+                (Shape::FoldInner { chunks }, _) => self.finish_inner(*chunks),
+                (Shape::FoldOuter { chunks, chunk, columns }, 0) => self.fold_outer(*chunks, *chunk, *columns, tile),
+                (Shape::FoldOuter { chunks, .. }, _) => self.finish_outer(*chunks),
+            }
+        };
+        flags | numloom_loops::fp_status()
+    }
+
+    pub(crate) fn chunk_range(&self, chunk: usize) -> (usize, usize) {
+        (chunk * CHUNK, ((chunk + 1) * CHUNK).min(self.block.size))
+    }
+}
+
+fn stored_operands(compiled: &Compiled) -> SmallVec<[bool; 8]> {
+    let mut stored: SmallVec<[bool; 8]> = SmallVec::from_elem(false, compiled.kernel.operands.len());
+    for i in &compiled.kernel.instrs {
+        if let Instr::Store { operand, .. } = i {
+            stored[*operand as usize] = true;
+        }
+    }
+    stored
+}
+
+/// Whether blocks should run along the reduced axes (long contiguous folds, or hardly anything kept).
+fn folds_inside(axes: &[usize], domain: &[usize], reduced: &[bool], kept: &Space, away: &Space) -> bool {
+    let innermost_reduced = axes.iter().rev().find(|&&a| domain[a] > 1).is_none_or(|&a| reduced[a]);
+    if kept.size < 2 {
+        return true;
+    }
+    if innermost_reduced { away.size >= 64 || kept.size < 32 } else { kept.size < 32 && away.size >= 64 }
+}
+
+/// In a flat walk an operand is dense only if the whole space is one run of it.
+fn flat_layout(shape: &[usize], strides: &[isize], dtype: DType, stored: bool) -> Layout {
+    if !stored && strides.iter().all(|&s| s == 0) {
+        return Layout::Uniform;
+    }
+    let mut step = dtype.size() as isize;
+    for (&d, &s) in shape.iter().zip(strides).rev() {
+        if s != step {
+            return Layout::Strided;
+        }
+        step *= d as isize;
+    }
+    Layout::Dense
+}

@@ -1,0 +1,394 @@
+//! A kernel made ready to run: block loops looked up, registers given scratch slots, stores forwarded,
+//! and, when it pays, runs of simple instructions compiled to machine code.
+
+use numloom_ir::kernel::{Instr, Kernel, NO_REG, OperandId, ParamId, Reg};
+use numloom_ir::DType;
+use numloom_loops::{BLOCK, BlockFn, FoldFn, block_fn, cast_fn, fold_fn, select_fn};
+use smallvec::SmallVec;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+
+/// How an operand's elements lie along the axis that blocks run over.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Layout {
+    /// Side by side: blocks read and write the memory itself.
+    Dense,
+    /// One element for the whole row.
+    Uniform,
+    /// Gathered into scratch before use, scattered after.
+    Strided,
+}
+
+/// Which tier runs the simple instructions.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Tier {
+    Interpreter,
+    MachineCode,
+}
+
+pub(crate) enum Step {
+    /// Gather an operand's block into the register's scratch.
+    Gather { dst: Reg, operand: OperandId },
+    Iota { dst: Reg, start: ParamId, step: ParamId, dtype: DType },
+    Call { f: BlockFn, ins: [Reg; 3], outs: [Reg; 2] },
+    /// Generated code over the registers, inputs then outputs.
+    Code { code: Arc<numloom_jit::Compiled>, regs: Vec<Reg> },
+    /// Copy a register to a dense operand that it could not be computed into.
+    CopyOut { f: BlockFn, src: Reg, operand: OperandId },
+    Scatter { src: Reg, operand: OperandId },
+    ScatterMasked { src: Reg, mask: Reg, operand: OperandId },
+    Fold { target: u16, src: Reg },
+}
+
+/// Where a register's run lives while blocks run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Home {
+    /// Byte offset in the frame's scratch.
+    Scratch(u32),
+    /// A cell of the frame's uniform values.
+    Cell(u16),
+    /// A launch parameter.
+    Param(ParamId),
+    /// The block of a dense operand.
+    Operand(OperandId),
+    /// The row's element of a uniform operand.
+    UniformOperand(OperandId),
+}
+
+pub(crate) struct Program {
+    pub homes: Vec<Home>,
+    pub sizes: Vec<u8>,
+    /// Run once a row, on one element: everything that does not vary along it.
+    pub uniform: Vec<Step>,
+    /// Run for every block.
+    pub body: Vec<Step>,
+    pub folds: SmallVec<[TargetFns; 2]>,
+    pub scratch_bytes: usize,
+    pub cells: usize,
+    pub block: usize,
+}
+
+#[derive(Clone, Copy)]
+pub(crate) struct TargetFns {
+    pub dtype: DType,
+    pub fold: FoldFn,
+    pub combine: BlockFn,
+}
+
+/// A kernel with its programs, one for each pattern of layouts and tier seen.
+pub struct Compiled {
+    pub kernel: Kernel,
+    programs: Mutex<Vec<(SmallVec<[Layout; 8]>, Tier, Arc<Program>)>>,
+    elements: AtomicU64,
+}
+
+/// Elements after which a kernel is worth the 0.2 ms of generating machine code for it.
+const HOT: u64 = 150_000;
+
+impl Compiled {
+    pub fn new(kernel: Kernel) -> Compiled {
+        debug_assert_eq!(kernel.check(), Ok(()));
+        Compiled { kernel, programs: Mutex::new(Vec::new()), elements: AtomicU64::new(0) }
+    }
+
+    /// The tier for one more launch of `elements`: machine code once the kernel has proven hot.
+    pub fn tier(&self, elements: usize) -> Tier {
+        let seen = self.elements.fetch_add(elements as u64, Ordering::Relaxed) + elements as u64;
+        if seen >= HOT { Tier::MachineCode } else { Tier::Interpreter }
+    }
+
+    pub(crate) fn program(&self, layouts: &SmallVec<[Layout; 8]>, tier: Tier) -> Arc<Program> {
+        let mut programs = self.programs.lock().unwrap_or_else(|e| e.into_inner());
+        if let Some((_, _, p)) = programs.iter().find(|(l, t, _)| l == layouts && *t == tier) {
+            return p.clone();
+        }
+        let p = Arc::new(Builder::new(&self.kernel, layouts.clone(), tier).build());
+        programs.push((layouts.clone(), tier, p.clone()));
+        p
+    }
+}
+
+struct Builder<'a> {
+    kernel: &'a Kernel,
+    layouts: SmallVec<[Layout; 8]>,
+    tier: Tier,
+    homes: Vec<Option<Home>>,
+    /// Position of the last instruction that reads each register.
+    last_use: Vec<usize>,
+    is_uniform: Vec<bool>,
+    free: Vec<(u8, u32)>,
+    top: u32,
+    cells: u16,
+}
+
+impl<'a> Builder<'a> {
+    fn new(kernel: &'a Kernel, layouts: SmallVec<[Layout; 8]>, tier: Tier) -> Self {
+        let mut last_use = vec![0; kernel.regs.len()];
+        for (at, i) in kernel.instrs.iter().enumerate() {
+            i.sources().for_each(|r| last_use[r as usize] = at);
+        }
+        let n = kernel.regs.len();
+        Builder {
+            kernel,
+            layouts,
+            tier,
+            homes: vec![None; n],
+            last_use,
+            is_uniform: vec![false; n],
+            free: Vec::new(),
+            top: 0,
+            cells: 0,
+        }
+    }
+
+    fn size(&self, r: Reg) -> usize {
+        self.kernel.regs[r as usize].size()
+    }
+
+    fn build(mut self) -> Program {
+        let (mut uniform, mut body) = (Vec::new(), Vec::new());
+        let mut run: Vec<usize> = Vec::new();
+        for (at, instr) in self.kernel.instrs.iter().enumerate() {
+            let sources_uniform = instr.sources().all(|r| self.is_uniform[r as usize]);
+            let computes = matches!(instr, Instr::Apply { .. } | Instr::Cast { .. } | Instr::Select { .. });
+            if computes && sources_uniform {
+                for r in instr.results() {
+                    self.is_uniform[r as usize] = true;
+                    self.homes[r as usize] = Some(Home::Cell(self.cells));
+                    self.cells += 1;
+                }
+                uniform.push(self.call(instr));
+                continue;
+            }
+            if self.tier == Tier::MachineCode && computes && numloom_jit::supports(self.kernel, instr) {
+                run.push(at);
+                continue;
+            }
+            if !matches!(instr, Instr::Load { .. } | Instr::Param { .. }) {
+                self.flush(&mut run, &mut body);
+            }
+            self.lower(at, instr, &mut body);
+        }
+        self.flush(&mut run, &mut body);
+        let per_element: usize = self.top as usize / BLOCK;
+        let block = (24 * 1024 / per_element.max(1)).clamp(256, BLOCK) / 64 * 64;
+        Program {
+            homes: self.homes.into_iter().map(|h| h.unwrap_or(Home::Scratch(0))).collect(),
+            sizes: self.kernel.regs.iter().map(|d| d.size() as u8).collect(),
+            uniform,
+            body,
+            folds: self.kernel.targets.iter().map(target_fns).collect(),
+            scratch_bytes: self.top as usize,
+            cells: self.cells as usize,
+            block,
+        }
+    }
+
+    fn lower(&mut self, at: usize, instr: &Instr, body: &mut Vec<Step>) {
+        match *instr {
+            Instr::Load { dst, operand } => match self.layouts[operand as usize] {
+                Layout::Dense => self.homes[dst as usize] = Some(Home::Operand(operand)),
+                Layout::Uniform => {
+                    self.homes[dst as usize] = Some(Home::UniformOperand(operand));
+                    self.is_uniform[dst as usize] = true;
+                }
+                Layout::Strided => {
+                    self.allocate(dst);
+                    body.push(Step::Gather { dst, operand });
+                }
+            },
+            Instr::Param { dst, param } => {
+                self.homes[dst as usize] = Some(Home::Param(param));
+                self.is_uniform[dst as usize] = true;
+            }
+            Instr::Iota { dst, start, step } => {
+                self.place_result(at, dst);
+                body.push(Step::Iota { dst, start, step, dtype: self.kernel.regs[dst as usize] });
+            }
+            Instr::Apply { .. } | Instr::Cast { .. } | Instr::Select { .. } => {
+                self.release_same_size(at, instr);
+                for r in instr.results() {
+                    self.place_result(at, r);
+                }
+                let step = self.call(instr);
+                body.push(step);
+                self.release_dead(at, instr);
+            }
+            Instr::Store { operand, src, mask } => {
+                let dense = self.layouts[operand as usize] == Layout::Dense;
+                if mask != NO_REG {
+                    body.push(Step::ScatterMasked { src, mask, operand });
+                } else if self.homes[src as usize] == Some(Home::Operand(operand)) {
+                    // Computed in place.
+                } else if dense {
+                    let d = self.kernel.regs[src as usize];
+                    body.push(Step::CopyOut { f: cast_fn(d, d), src, operand });
+                } else {
+                    body.push(Step::Scatter { src, operand });
+                }
+                self.release_dead(at, instr);
+            }
+            Instr::Reduce { target, src } => {
+                body.push(Step::Fold { target, src });
+                self.release_dead(at, instr);
+            }
+        }
+    }
+
+    fn call(&self, instr: &Instr) -> Step {
+        let regs = &self.kernel.regs;
+        match *instr {
+            Instr::Apply { op, lp, dst, src } => {
+                Step::Call { f: block_fn(op, lp as usize), ins: [src[0], src[1], NO_REG], outs: dst }
+            }
+            Instr::Cast { dst, src } => Step::Call {
+                f: cast_fn(regs[src as usize], regs[dst as usize]),
+                ins: [src, NO_REG, NO_REG],
+                outs: [dst, NO_REG],
+            },
+            Instr::Select { dst, mask, yes, no } => {
+                Step::Call { f: select_fn(self.size(dst)), ins: [mask, yes, no], outs: [dst, NO_REG] }
+            }
+            _ => unreachable!("only computing instructions are called"),
+        }
+    }
+
+    /// Compiles the collected run of simple instructions into one step (or calls, if that fails).
+    fn flush(&mut self, run: &mut Vec<usize>, body: &mut Vec<Step>) {
+        let (Some(&first), Some(&last)) = (run.first(), run.last()) else { return };
+        let instrs: Vec<Instr> = run.iter().map(|&at| self.kernel.instrs[at]).collect();
+        if instrs.len() == 1 {
+            let at = run[0];
+            run.clear();
+            return self.lower(at, &instrs[0], body);
+        }
+        let made: Vec<Reg> = instrs.iter().flat_map(|i| i.results()).collect();
+        let mut inputs: Vec<Reg> = instrs.iter().flat_map(|i| i.sources()).filter(|r| !made.contains(r)).collect();
+        inputs.sort_unstable();
+        inputs.dedup();
+        let outputs: Vec<Reg> = made.iter().copied().filter(|&r| self.last_use[r as usize] > last).collect();
+        let declared: Vec<numloom_jit::Input> = inputs
+            .iter()
+            .map(|&reg| numloom_jit::Input { reg, uniform: self.is_uniform[reg as usize] })
+            .collect();
+        let segment =
+            numloom_jit::Segment { kernel: self.kernel, instrs: &instrs, inputs: &declared, outputs: &outputs };
+        match numloom_jit::compile(&segment) {
+            Ok(code) => {
+                // Outputs are written while later inputs are still read, so no input's scratch is
+                // handed to an output here; inputs die after the segment.
+                for &r in &outputs {
+                    self.place_result_of_segment(first, last, r);
+                }
+                let regs = inputs.iter().chain(&outputs).copied().collect();
+                body.push(Step::Code { code: Arc::new(code), regs });
+                for r in inputs {
+                    if self.last_use[r as usize] <= last {
+                        self.release(r);
+                    }
+                }
+            }
+            Err(_) => {
+                for (&at, i) in run.iter().zip(&instrs) {
+                    self.lower(at, i, body);
+                }
+            }
+        }
+        run.clear();
+    }
+
+    /// A store target the register can be computed into directly, if that overwrites nothing needed.
+    fn forward_target(&self, from: usize, reg: Reg, until: usize) -> Option<OperandId> {
+        let mut target = None;
+        for i in &self.kernel.instrs[from..] {
+            if let Instr::Store { operand, src, mask: NO_REG } = *i
+                && src == reg
+                && self.layouts[operand as usize] == Layout::Dense
+                && self.kernel.operands[operand as usize].size() == self.size(reg)
+            {
+                target = Some(operand);
+                break;
+            }
+        }
+        let target = target?;
+        let stores = |i: &&Instr| matches!(i, Instr::Store { operand, .. } if *operand == target);
+        if self.kernel.instrs.iter().filter(stores).count() != 1 {
+            return None;
+        }
+        let conflicts = self.kernel.instrs.iter().any(|i| match *i {
+            Instr::Load { dst, operand } => operand == target && self.last_use[dst as usize] > until,
+            _ => false,
+        });
+        let taken = self.homes.contains(&Some(Home::Operand(target)))
+            && !self.kernel.instrs.iter().any(|i| matches!(i, Instr::Load { operand, .. } if *operand == target));
+        if conflicts || taken { None } else { Some(target) }
+    }
+
+    fn place_result(&mut self, at: usize, r: Reg) {
+        self.place_result_of_segment(at, at, r);
+    }
+
+    fn place_result_of_segment(&mut self, first: usize, last: usize, r: Reg) {
+        match self.forward_target(first, r, last) {
+            Some(operand) => self.homes[r as usize] = Some(Home::Operand(operand)),
+            None => self.allocate(r),
+        }
+    }
+
+    fn allocate(&mut self, r: Reg) {
+        let size = self.size(r) as u8;
+        let at = match self.free.iter().position(|&(s, _)| s == size) {
+            Some(k) => self.free.swap_remove(k).1,
+            None => {
+                let at = self.top;
+                self.top += (size as usize * BLOCK) as u32;
+                at
+            }
+        };
+        self.homes[r as usize] = Some(Home::Scratch(at));
+    }
+
+    fn release(&mut self, r: Reg) {
+        if let Some(Home::Scratch(at)) = self.homes[r as usize] {
+            let slot = (self.size(r) as u8, at);
+            if !self.free.contains(&slot) {
+                self.free.push(slot);
+            }
+        }
+    }
+
+    /// Sources that die here free their scratch before the result is placed: a block loop may write
+    /// the very run it reads when the element sizes agree.
+    fn release_same_size(&mut self, at: usize, instr: &Instr) {
+        let Some(out) = instr.results().next() else { return };
+        if instr.results().count() != 1 {
+            return;
+        }
+        for r in instr.sources().filter(|&r| self.last_use[r as usize] == at).collect::<SmallVec<[Reg; 3]>>() {
+            if self.size(r) == self.size(out) {
+                self.release(r);
+            }
+        }
+    }
+
+    fn release_dead(&mut self, at: usize, instr: &Instr) {
+        let placed: SmallVec<[Option<Home>; 2]> = instr.results().map(|r| self.homes[r as usize]).collect();
+        for r in instr.sources().filter(|&r| self.last_use[r as usize] == at).collect::<SmallVec<[Reg; 3]>>() {
+            if !placed.contains(&self.homes[r as usize]) {
+                self.release(r);
+            }
+        }
+        for r in instr.results().filter(|&r| self.last_use[r as usize] <= at).collect::<SmallVec<[Reg; 2]>>() {
+            self.release(r);
+        }
+    }
+}
+
+fn target_fns(t: &numloom_ir::kernel::Target) -> TargetFns {
+    let lp = t.lp as usize;
+    TargetFns {
+        dtype: t.dtype(),
+        fold: fold_fn(t.op, lp).expect("a reduction's loop has a fold"),
+        combine: block_fn(t.op, lp),
+    }
+}

@@ -1,0 +1,335 @@
+//! Where the extreme of each lane is (`argmax`, `argmin`): the first one; a NaN counts as extreme.
+
+use crate::element::{Element, FromAny, read_run, with_type};
+use crate::scratch::{Buffer, Scratch};
+use crate::vector::vectorized;
+use crate::walk::{Walk, ensure, ensure_operands, piece, pieces, without};
+use crate::{Args, LibraryError, LibraryOp};
+use numloom_ir::{DType, Dims, Strides};
+use smallvec::{SmallVec, smallvec};
+use std::ops::Range;
+
+/// Indices (int64) of the extremes along `axis`, or in the flattened input (C order) for `None`.
+/// The output has the input's shape without the axis, or with it as an extent of 1.
+pub struct ArgReduce {
+    max: bool,
+    axis: Option<usize>,
+    found: Scratch,
+}
+
+/// Elements of a tile.
+const TILE: usize = 1 << 17;
+const COLUMNS: usize = 256;
+
+enum Cut {
+    Nothing,
+    Lanes {
+        tiles: usize,
+    },
+    /// Lanes side by side in memory along outer axis `inner`.
+    Columns {
+        inner: usize,
+        blocks: usize,
+    },
+    /// Few long lanes: the extreme of each chunk, then of the chunks.
+    Chunks {
+        chunks: usize,
+    },
+}
+
+struct Plan {
+    outer: Dims,
+    x_steps: Strides,
+    out_steps: Strides,
+    /// Extent and byte step of a lane; for `axis: None` the lane is the whole input.
+    len: usize,
+    lanes: usize,
+    cut: Cut,
+}
+
+impl ArgReduce {
+    pub fn new(max: bool, axis: Option<usize>) -> ArgReduce {
+        ArgReduce { max, axis, found: Scratch::default() }
+    }
+
+    fn plan(&self, args: &Args) -> Result<Plan, LibraryError> {
+        let name = self.name();
+        ensure_operands(args, 1, 1, name)?;
+        let (x, out) = (&args.ins[0], &args.outs[0]);
+        ensure(out.dtype == DType::I64, name, "the output must be int64")?;
+        let (outer, x_steps, out_steps, len) = match self.axis {
+            None => {
+                ensure(out.size() == 1, name, "shapes do not fit")?;
+                (Dims::new(), Strides::new(), Strides::new(), x.size())
+            }
+            Some(axis) => {
+                ensure(axis < x.shape.len(), name, "no such axis")?;
+                let (outer, x_steps) = without(x, axis);
+                let kept = out.shape.len() == x.shape.len() && out.shape[axis] == 1;
+                let (shape, out_steps) =
+                    if kept { without(out, axis) } else { (out.shape.clone(), out.strides.clone()) };
+                ensure(shape == outer, name, "shapes do not fit")?;
+                (outer, x_steps, out_steps, x.shape[axis])
+            }
+        };
+        let lanes: usize = outer.iter().product();
+        if lanes > 0 && len == 0 {
+            return Err(LibraryError::Value(format!("attempt to get {name} of an empty sequence")));
+        }
+        let axis_step = self.axis.map_or(0, |a| x.strides[a].unsigned_abs());
+        let inner = (0..outer.len()).filter(|&i| outer[i] >= 8).min_by_key(|&i| x_steps[i].unsigned_abs());
+        let cut = if lanes == 0 {
+            Cut::Nothing
+        } else if lanes <= 4 && len > TILE {
+            Cut::Chunks { chunks: pieces(len, TILE) }
+        } else {
+            match inner {
+                Some(i) if x_steps[i].unsigned_abs() < axis_step => {
+                    Cut::Columns { inner: i, blocks: pieces(outer[i], COLUMNS) }
+                }
+                _ => Cut::Lanes { tiles: pieces(lanes * len, TILE).min(lanes) },
+            }
+        };
+        Ok(Plan { outer, x_steps, out_steps, len, lanes, cut })
+    }
+
+    /// The extreme of part of a lane that starts at byte offset `at` of the input.
+    unsafe fn part<T: Element + FromAny, const MAX: bool>(
+        &self,
+        args: &Args,
+        at: isize,
+        range: Range<usize>,
+    ) -> Result<(T, usize), LibraryError> {
+        let x = &args.ins[0];
+        let mut best: Option<(T, usize)> = None;
+        let mut first = range.start;
+        let mut take = |ptr: *const u8, step: isize, n: usize| {
+            let (v, i) = extreme_run::<T, MAX>(ptr, step, n)?;
+            if best.is_none_or(|(b, _)| beats::<T, MAX>(v, b)) {
+                best = Some((v, first + i));
+            }
+            first += n;
+            Ok(())
+        };
+        match self.axis {
+            Some(axis) => {
+                let step = x.strides[axis];
+                take(x.ptr.offset(at + range.start as isize * step), step, range.len())?;
+            }
+            None => {
+                let mut walk = Walk::new(&x.shape, [&x.strides]);
+                walk.runs(range, |[from], [step], n| take(x.ptr.offset(from), step, n))?;
+            }
+        }
+        best.ok_or_else(|| LibraryError::Value(format!("attempt to get {} of an empty sequence", self.name())))
+    }
+
+    unsafe fn run_typed<T: Element + FromAny, const MAX: bool>(
+        &self,
+        args: &Args,
+        plan: &Plan,
+        phase: usize,
+        tile: usize,
+    ) -> Result<(), LibraryError> {
+        let (x, out) = (&args.ins[0], &args.outs[0]);
+        let put = |at: isize, i: usize| (out.ptr.offset(at) as *mut i64).write_unaligned(i as i64);
+        let mut walk = Walk::new(&plan.outer, [&plan.x_steps, &plan.out_steps]);
+        match plan.cut {
+            Cut::Nothing => {}
+            Cut::Lanes { tiles } => {
+                let range = piece(plan.lanes, tiles, tile);
+                walk.seek(range.start);
+                for _ in range {
+                    let (_, i) = self.part::<T, MAX>(args, walk.offsets[0], 0..plan.len)?;
+                    put(walk.offsets[1], i);
+                    walk.step();
+                }
+            }
+            Cut::Columns { inner, blocks } => {
+                let columns = piece(plan.outer[inner], blocks, tile % blocks);
+                let (mut outer, mut xs, mut outs) = (plan.outer.clone(), plan.x_steps.clone(), plan.out_steps.clone());
+                outer.remove(inner);
+                let (across, out_across) = (xs.remove(inner), outs.remove(inner));
+                let mut walk = Walk::new(&outer, [&xs, &outs]);
+                walk.seek(tile / blocks);
+                let start = x.ptr.offset(walk.offsets[0] + columns.start as isize * across);
+                let down = self.axis.map_or(0, |a| x.strides[a]);
+                let found = extreme_columns::<T, MAX>(start, across, down, columns.len(), plan.len);
+                for (j, column) in columns.enumerate() {
+                    put(walk.offsets[1] + column as isize * out_across, found[j] as usize);
+                }
+            }
+            Cut::Chunks { chunks } => {
+                let found = self.found.get::<(T, usize)>(plan.lanes * chunks)?;
+                if phase == 0 {
+                    walk.seek(tile / chunks);
+                    let range = piece(plan.len, chunks, tile % chunks);
+                    found.add(tile).write(self.part::<T, MAX>(args, walk.offsets[0], range)?);
+                } else {
+                    let parts = std::slice::from_raw_parts(found.add(tile * chunks), chunks);
+                    let mut best = parts[0];
+                    for &part in &parts[1..] {
+                        if beats::<T, MAX>(part.0, best.0) {
+                            best = part;
+                        }
+                    }
+                    walk.seek(tile);
+                    put(walk.offsets[1], best.1);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether a later `v` is more extreme than `best`.
+#[inline(always)]
+fn beats<T: Element, const MAX: bool>(v: T, best: T) -> bool {
+    let further = if MAX { best.below(v) } else { v.below(best) };
+    !best.is_nan() && (further || v.is_nan())
+}
+
+/// The extreme of `n >= 1` evenly spaced elements and its first place.
+#[inline]
+unsafe fn extreme_run<T: Element + FromAny, const MAX: bool>(
+    ptr: *const u8,
+    step: isize,
+    n: usize,
+) -> Result<(T, usize), LibraryError> {
+    let dense = step == size_of::<T>() as isize && ptr.cast::<T>().is_aligned();
+    if n < 64 || T::DTYPE.is_complex() {
+        let mut best = ((ptr as *const T).read_unaligned(), 0);
+        for i in 1..n {
+            let v = (ptr.offset(i as isize * step) as *const T).read_unaligned();
+            if beats::<T, MAX>(v, best.0) {
+                best = (v, i);
+            }
+        }
+        return Ok(best);
+    }
+    if dense {
+        return Ok(extreme_dense::<T, MAX>(ptr as *const T, n));
+    }
+    const BLOCK: usize = 2048;
+    let buffer = Buffer::new::<T>(BLOCK)?;
+    let mut best: Option<(T, usize)> = None;
+    for at in (0..n).step_by(BLOCK) {
+        let len = BLOCK.min(n - at);
+        read_run(T::DTYPE, ptr.offset(at as isize * step), step, buffer.as_ptr::<T>(), len);
+        let (v, i) = extreme_dense::<T, MAX>(buffer.as_ptr::<T>(), len);
+        if best.is_none_or(|(b, _)| beats::<T, MAX>(v, b)) {
+            best = Some((v, at + i));
+        }
+    }
+    Ok(best.unwrap_or((T::ZERO, 0)))
+}
+
+/// Finds the extreme block by block with plain comparisons; only the block that holds it is searched.
+unsafe fn extreme_dense<T: Element, const MAX: bool>(ptr: *const T, n: usize) -> (T, usize) {
+    const LANES: usize = 64;
+    const BLOCK: usize = 16 * LANES;
+    let all = std::slice::from_raw_parts(ptr, n);
+    let (mut best, mut holder) = (all[0], 0);
+    for (b, block) in all.chunks(BLOCK).enumerate() {
+        let (extreme, nan) = vectorized(
+            #[inline(always)]
+            || {
+                let mut lanes = [best; LANES];
+                // A lane of the element's own type keeps the test for NaNs in vector registers.
+                let mut odd = [T::ZERO; LANES];
+                let mut lines = block.chunks_exact(LANES);
+                for line in &mut lines {
+                    for j in 0..LANES {
+                        let v = line[j];
+                        let further = if MAX { lanes[j].below(v) } else { v.below(lanes[j]) };
+                        lanes[j] = if further { v } else { lanes[j] };
+                    }
+                    if T::DTYPE.is_float() {
+                        for j in 0..LANES {
+                            odd[j] = if line[j].is_nan() { line[j] } else { odd[j] };
+                        }
+                    }
+                }
+                let mut extreme = lanes[0];
+                let mut nan = odd.iter().any(|o| o.is_nan());
+                for &v in lanes.iter().chain(lines.remainder()) {
+                    nan |= v.is_nan();
+                    let further = if MAX { extreme.below(v) } else { v.below(extreme) };
+                    extreme = if further { v } else { extreme };
+                }
+                (extreme, nan)
+            },
+        );
+        if nan {
+            let i = block.iter().position(|v| v.is_nan()).unwrap_or(0);
+            return (block[i], b * BLOCK + i);
+        }
+        if beats::<T, MAX>(extreme, best) {
+            (best, holder) = (extreme, b * BLOCK);
+        }
+    }
+    let place = all[holder..].iter().position(|v| *v == best).unwrap_or(0);
+    (best, holder + place)
+}
+
+/// The places of the extremes of `columns` lanes side by side, row by row.
+unsafe fn extreme_columns<T: Element + FromAny, const MAX: bool>(
+    start: *const u8,
+    across: isize,
+    down: isize,
+    columns: usize,
+    len: usize,
+) -> [i64; COLUMNS] {
+    let mut best = [T::ZERO; COLUMNS];
+    let mut found = [0i64; COLUMNS];
+    let mut buffer = [T::ZERO; COLUMNS];
+    read_run(T::DTYPE, start, across, best.as_mut_ptr(), columns);
+    for row in 1..len {
+        let from = start.offset(row as isize * down);
+        let values = if across == size_of::<T>() as isize && from.cast::<T>().is_aligned() {
+            from as *const T
+        } else {
+            read_run(T::DTYPE, from, across, buffer.as_mut_ptr(), columns);
+            buffer.as_ptr()
+        };
+        vectorized(
+            #[inline(always)]
+            || {
+                for j in 0..columns {
+                    let v = *values.add(j);
+                    let better = beats::<T, MAX>(v, best[j]);
+                    best[j] = if better { v } else { best[j] };
+                    found[j] = if better { row as i64 } else { found[j] };
+                }
+            },
+        );
+    }
+    found
+}
+
+impl LibraryOp for ArgReduce {
+    fn name(&self) -> &'static str {
+        if self.max { "argmax" } else { "argmin" }
+    }
+
+    fn phases(&self, args: &Args) -> SmallVec<[usize; 4]> {
+        let Ok(plan) = self.plan(args) else { return smallvec![1] };
+        match plan.cut {
+            Cut::Nothing => smallvec![0],
+            Cut::Lanes { tiles } => smallvec![tiles],
+            Cut::Columns { inner, blocks } => smallvec![plan.lanes / plan.outer[inner] * blocks],
+            Cut::Chunks { chunks } => smallvec![plan.lanes * chunks, plan.lanes],
+        }
+    }
+
+    unsafe fn run(&self, args: &Args, phase: usize, tile: usize) -> Result<(), LibraryError> {
+        let plan = self.plan(args)?;
+        with_type!(args.ins[0].dtype, T => {
+            if self.max {
+                self.run_typed::<T, true>(args, &plan, phase, tile)
+            } else {
+                self.run_typed::<T, false>(args, &plan, phase, tile)
+            }
+        })
+    }
+}

@@ -1,0 +1,135 @@
+//! Reading through integer index arrays (`take`, `x[i, j]`).
+
+use crate::element::with_size;
+use crate::index::{Indexed, Indexing, Mode};
+use crate::walk::{Walk, ensure, piece, pieces};
+use crate::{Args, LibraryError, LibraryOp, RawView};
+use smallvec::{SmallVec, smallvec};
+
+/// `out[i..., r...] = x[index_0[i...], index_1[i...], ..., r...]`.
+///
+/// Inputs: the base `x` with its indexed axes at the front, then one int64 index array for each of them, all
+/// of one shape. The output has the shape `index shape + rest of x` and x's dtype.
+pub struct Take {
+    indexing: Indexing,
+}
+
+/// Elements of a tile.
+const TILE: usize = 1 << 16;
+
+impl Take {
+    /// `axes` are the numbers of the indexed axes in the user's array, for the words of errors.
+    pub fn new(axes: &[usize], mode: Mode) -> Take {
+        Take { indexing: Indexing::new(axes, mode) }
+    }
+
+    fn plan<'a>(&'a self, args: &'a Args) -> Result<(Indexed<'a>, usize), LibraryError> {
+        let name = self.name();
+        ensure(args.ins.len() >= 2 && args.outs.len() == 1, name, "wrong number of operands")?;
+        let (x, out) = (&args.ins[0], &args.outs[0]);
+        ensure(x.dtype == out.dtype, name, "dtypes differ")?;
+        let indexed = self.indexing.of(x, &args.ins[1..], out, name)?;
+        let positions = indexed.positions();
+        let rest: usize = x.shape[args.ins.len() - 1..].iter().product();
+        // With nothing to copy the indices are still checked.
+        let tiles = if positions == 0 { 0 } else { pieces(positions * rest.max(1), TILE).min(positions) };
+        Ok((indexed, tiles))
+    }
+}
+
+impl LibraryOp for Take {
+    fn name(&self) -> &'static str {
+        "take"
+    }
+
+    fn phases(&self, args: &Args) -> SmallVec<[usize; 4]> {
+        match self.plan(args) {
+            // NumPy looks for a bad index in one array after another, so these are checked apart.
+            Ok((indexed, tiles)) if indexed.indices.len() > 1 => smallvec![indexed.check_tiles(), tiles],
+            Ok((_, tiles)) => smallvec![tiles],
+            Err(_) => smallvec![1],
+        }
+    }
+
+    unsafe fn run(&self, args: &Args, phase: usize, tile: usize) -> Result<(), LibraryError> {
+        let (indexed, tiles) = self.plan(args)?;
+        if indexed.indices.len() > 1 && phase == 0 {
+            return indexed.check(tile);
+        }
+        let (x, out) = (&args.ins[0], &args.outs[0]);
+        let range = piece(indexed.positions(), tiles, tile);
+        let count = indexed.indices.len();
+        let nd = out.shape.len() - (x.shape.len() - count);
+        let rest = Rest::new(&x.shape[count..], [&x.strides[count..], &out.strides[nd..]]);
+        let mut to = Walk::new(&out.shape[..nd], [&out.strides[..nd]]);
+        to.seek(range.start);
+        if rest.n == 1 {
+            return with_size!(x.dtype.size(), T => gather::<T>(&indexed, out, nd, range));
+        }
+        indexed.addresses(range, |_, from| {
+            rest.copy(from, out.ptr.offset(to.offsets[0]), x.dtype.size());
+            to.step();
+            Ok(())
+        })
+    }
+}
+
+/// Single elements into output runs.
+unsafe fn gather<T: Copy>(
+    indexed: &Indexed,
+    out: &RawView,
+    nd: usize,
+    range: std::ops::Range<usize>,
+) -> Result<(), LibraryError> {
+    let mut to = Walk::new(&out.shape[..nd], [&out.strides[..nd]]);
+    let mut at = range.start;
+    to.runs(range, |[offset], [step], n| {
+        let dst = out.ptr.offset(offset);
+        let start = at;
+        at += n;
+        indexed.addresses(start..start + n, |i, from| {
+            let to = dst.offset((i - start) as isize * step) as *mut T;
+            to.write_unaligned((from as *const T).read_unaligned());
+            Ok(())
+        })
+    })
+}
+
+/// What belongs to one index position: the axes that are not indexed.
+pub(crate) struct Rest<const N: usize> {
+    pub n: usize,
+    pub walk: Walk<N>,
+}
+
+impl<const N: usize> Rest<N> {
+    pub fn new(shape: &[usize], strides: [&[isize]; N]) -> Rest<N> {
+        Rest { n: shape.iter().product(), walk: Walk::new(shape, strides) }
+    }
+}
+
+impl Rest<2> {
+    /// Copies from the first operand's base address to the second's.
+    #[inline]
+    pub unsafe fn copy(&self, from: *const u8, to: *mut u8, item: usize) {
+        let mut walk = self.walk.clone();
+        let _ = walk.runs::<LibraryError>(0..self.n, |[src, dst], steps, n| {
+            copy_run(from.offset(src), steps[0], to.offset(dst), steps[1], n, item);
+            Ok(())
+        });
+    }
+}
+
+/// Copies `n` elements of `item` bytes between evenly spaced places that do not overlap.
+#[inline]
+pub(crate) unsafe fn copy_run(from: *const u8, from_step: isize, to: *mut u8, to_step: isize, n: usize, item: usize) {
+    if from_step == item as isize && to_step == item as isize {
+        std::ptr::copy_nonoverlapping(from, to, n * item);
+        return;
+    }
+    with_size!(item, T => {
+        for i in 0..n as isize {
+            let v = (from.offset(i * from_step) as *const T).read_unaligned();
+            (to.offset(i * to_step) as *mut T).write_unaligned(v);
+        }
+    })
+}

@@ -1,0 +1,169 @@
+//! Integer index arrays: the form in which fancy indexing reaches a gather or a scatter.
+//!
+//! The base view has its indexed axes moved to the front. Index arrays are int64 views of one common shape,
+//! one for each of those axes. The values (what is read or written) have the shape `index shape + rest
+//! shape`; any mixed NumPy index becomes this by moving axes of the value view.
+
+use crate::walk::{Walk, ensure, piece, pieces};
+use crate::{LibraryError, RawView};
+use numloom_ir::{DType, Strides};
+use smallvec::SmallVec;
+use std::ops::Range;
+
+/// What to do with an index outside its axis.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Mode {
+    Raise,
+    Wrap,
+    Clip,
+}
+
+/// The index arrays of one call, as its operation declares them.
+pub struct Indexing {
+    /// The axis numbers to name in errors, one for each index array.
+    axes: SmallVec<[usize; 4]>,
+    mode: Mode,
+}
+
+/// A base view and the index arrays into it.
+pub struct Indexed<'a> {
+    pub base: &'a RawView,
+    pub indices: &'a [RawView],
+    how: &'a Indexing,
+}
+
+/// Index positions of a tile that checks.
+const CHECKED: usize = 1 << 16;
+
+impl Indexing {
+    pub fn new(axes: &[usize], mode: Mode) -> Indexing {
+        Indexing { axes: SmallVec::from_slice(axes), mode }
+    }
+
+    pub fn of<'a>(
+        &'a self,
+        base: &'a RawView,
+        indices: &'a [RawView],
+        values: &RawView,
+        name: &str,
+    ) -> Result<Indexed<'a>, LibraryError> {
+        let count = indices.len();
+        ensure(count > 0 && self.axes.len() == count && base.shape.len() >= count, name, "wrong number of indices")?;
+        ensure(indices.iter().all(|i| i.dtype == DType::I64), name, "indices must be int64")?;
+        let shape = &indices[0].shape;
+        ensure(indices.iter().all(|i| i.shape == *shape), name, "index shapes differ")?;
+        let fits = values.shape.len() == shape.len() + base.shape.len() - count
+            && values.shape[..shape.len()] == shape[..]
+            && values.shape[shape.len()..] == base.shape[count..];
+        ensure(fits, name, "shapes do not fit")?;
+        Ok(Indexed { base, indices, how: self })
+    }
+}
+
+impl Indexed<'_> {
+    /// Index positions.
+    pub fn positions(&self) -> usize {
+        self.indices[0].size()
+    }
+
+    fn check_pieces(&self) -> usize {
+        pieces(self.positions(), CHECKED)
+    }
+
+    pub fn check_tiles(&self) -> usize {
+        if self.positions() == 0 { 0 } else { self.check_pieces() * self.indices.len() }
+    }
+
+    /// Checks one piece of one index array; tiles come in the order in which NumPy looks.
+    ///
+    /// # Safety
+    /// The index arrays must be readable.
+    pub unsafe fn check(&self, tile: usize) -> Result<(), LibraryError> {
+        let (k, part) = (tile / self.check_pieces(), tile % self.check_pieces());
+        let (index, extent) = (&self.indices[k], self.base.shape[k]);
+        let range = piece(self.positions(), self.check_pieces(), part);
+        Walk::new(&index.shape, [&index.strides]).runs(range, |[at], [step], n| {
+            // One pass that only looks whether anything is wrong is cheap and vectorises.
+            let start = index.ptr.offset(at);
+            let n = if step == 0 { 1 } else { n };
+            let mut wrong = false;
+            for i in 0..n as isize {
+                let v = (start.offset(i * step) as *const i64).read_unaligned();
+                wrong |= (v >= extent as i64) | (v < -(extent as i64));
+            }
+            if !wrong || (self.how.mode != Mode::Raise && extent > 0) {
+                return Ok(());
+            }
+            for i in 0..n as isize {
+                self.place(k, (start.offset(i * step) as *const i64).read_unaligned())?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Where index `v` of index array `k` lies on its axis.
+    #[inline(always)]
+    pub fn place(&self, k: usize, v: i64) -> Result<usize, LibraryError> {
+        let extent = self.base.shape[k] as i64;
+        let place = if v < 0 { v + extent } else { v };
+        if (place as u64) < extent as u64 { Ok(place as usize) } else { self.outside(k, v) }
+    }
+
+    #[cold]
+    fn outside(&self, k: usize, v: i64) -> Result<usize, LibraryError> {
+        let extent = self.base.shape[k];
+        match self.how.mode {
+            Mode::Raise => Err(LibraryError::Index(format!(
+                "index {v} is out of bounds for axis {} with size {extent}",
+                self.how.axes[k]
+            ))),
+            _ if extent == 0 => Err(LibraryError::Index("cannot do a non-empty take from an empty axes.".into())),
+            Mode::Wrap => Ok(v.rem_euclid(extent as i64) as usize),
+            Mode::Clip => Ok(v.clamp(0, extent as i64 - 1) as usize),
+        }
+    }
+
+    /// Calls `f(i, address in the base)` for the positions of `range`, in C order of the index shape.
+    ///
+    /// # Safety
+    /// The index arrays must be readable. Addresses are inside the base view if it is not empty.
+    #[inline(always)]
+    pub unsafe fn addresses(
+        &self,
+        range: Range<usize>,
+        mut f: impl FnMut(usize, *mut u8) -> Result<(), LibraryError>,
+    ) -> Result<(), LibraryError> {
+        let base = self.base;
+        if let [index] = self.indices {
+            let mut at = range.start;
+            let (stride, clip) = (base.strides[0], self.how.mode == Mode::Clip);
+            return Walk::new(&index.shape, [&index.strides]).runs(range, |[from], [step], n| {
+                let from = index.ptr.offset(from);
+                for i in 0..n {
+                    let v = (from.offset(i as isize * step) as *const i64).read_unaligned();
+                    let place = if clip && v < 0 { self.outside(0, v)? } else { self.place(0, v)? };
+                    f(at + i, base.ptr.wrapping_offset(place as isize * stride))?;
+                }
+                at += n;
+                Ok(())
+            });
+        }
+        // Several index arrays: each keeps its own walk, for their strides differ freely.
+        let strides: Vec<&Strides> = self.indices.iter().map(|i| &i.strides).collect();
+        let mut walks: SmallVec<[Walk<1>; 4]> =
+            strides.iter().map(|s| Walk::new(&self.indices[0].shape, [s.as_slice()])).collect();
+        walks.iter_mut().for_each(|w| w.seek(range.start));
+        for at in range {
+            let mut address = base.ptr;
+            for (k, walk) in walks.iter_mut().enumerate() {
+                let v = (self.indices[k].ptr.offset(walk.offsets[0]) as *const i64).read_unaligned();
+                let clip = self.how.mode == Mode::Clip && v < 0;
+                let place = if clip { self.outside(k, v)? } else { self.place(k, v)? };
+                address = address.wrapping_offset(place as isize * base.strides[k]);
+                walk.step();
+            }
+            f(at, address)?;
+        }
+        Ok(())
+    }
+}

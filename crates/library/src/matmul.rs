@@ -1,0 +1,419 @@
+//! Matrix products. Floats and complex numbers go through the `gemm` crate tile by tile; products with a
+//! vector are in `matvec.rs`; integers and bools have a kernel of their own.
+
+use crate::element::{Complex32, Complex64, Element, FromAny, Truth, read_run, write_run};
+use crate::matvec;
+use crate::scratch::{Buffer, Scratch};
+use crate::vector::vectorized;
+use crate::walk::{Walk, ensure, ensure_operands, piece, pieces};
+use crate::{Args, LibraryError, LibraryOp, RawView};
+use numloom_ir::DType;
+use smallvec::{SmallVec, smallvec};
+use std::ops::Range;
+
+/// `c = a @ b`: a `(..., m, k)`, b `(..., k, n)`, c `(..., m, n)`, all of one dtype, with equal batch shapes
+/// (stride 0 where broadcast). Vectors come as matrices with an extent of 1.
+#[derive(Default)]
+pub struct MatMul {
+    partial: Scratch,
+}
+
+/// Rows and columns of a tile: wide enough for the packing to pay, small enough to balance workers.
+const SIDE: usize = 384;
+/// Multiplications of a tile of many small matrices, and of a product not worth cutting.
+const TILE_WORK: usize = 1 << 20;
+/// Summands of a tile when the result is too small to be cut.
+const DEPTH: usize = 8192;
+/// Products of at most this many multiplications do not repay the packing of a GEMM.
+const TINY: usize = 512;
+
+/// A matrix in memory as a kernel reads it; steps are in elements.
+#[derive(Clone, Copy)]
+pub(crate) struct Matrix<T> {
+    pub ptr: *const T,
+    pub row_step: isize,
+    pub col_step: isize,
+}
+
+/// What a matrix product is computed in: its own type, except float16, which accumulates in float32.
+pub(crate) trait Product: Element + FromAny {
+    /// Writes `rows x cols` results to `dst`.
+    ///
+    /// # Safety
+    /// `a` is `rows x depth`, `b` is `depth x cols`, `dst` is writeable and apart from both.
+    unsafe fn product(
+        rows: usize,
+        cols: usize,
+        depth: usize,
+        a: Matrix<Self>,
+        b: Matrix<Self>,
+        dst: Matrix<Self>,
+    ) -> Result<(), LibraryError>;
+}
+
+macro_rules! gemm_products {
+    ($($t:ty, $one:expr;)*) => {$(
+        impl Product for $t {
+            unsafe fn product(
+                rows: usize, cols: usize, depth: usize, a: Matrix<Self>, b: Matrix<Self>, dst: Matrix<Self>,
+            ) -> Result<(), LibraryError> {
+                if rows * cols * depth <= TINY {
+                    return direct_product(rows, cols, depth, a, b, dst);
+                }
+                gemm::gemm(
+                    rows, cols, depth,
+                    dst.ptr as *mut $t, dst.col_step, dst.row_step, false,
+                    a.ptr, a.col_step, a.row_step,
+                    b.ptr, b.col_step, b.row_step,
+                    <$t>::ZERO, $one, false, false, false, gemm::Parallelism::None,
+                );
+                Ok(())
+            }
+        }
+    )*};
+}
+macro_rules! own_products {
+    ($($t:ty),*) => {$(
+        impl Product for $t {
+            unsafe fn product(
+                rows: usize, cols: usize, depth: usize, a: Matrix<Self>, b: Matrix<Self>, dst: Matrix<Self>,
+            ) -> Result<(), LibraryError> {
+                if rows * cols * depth <= TINY {
+                    direct_product(rows, cols, depth, a, b, dst)
+                } else {
+                    blocked_product(rows, cols, depth, a, b, dst)
+                }
+            }
+        }
+    )*};
+}
+gemm_products! { f32, 1.0; f64, 1.0; Complex32, Complex32::new(1.0, 0.0); Complex64, Complex64::new(1.0, 0.0); }
+own_products!(Truth, i8, u8, i16, u16, i32, u32, i64, u64);
+
+unsafe fn direct_product<T: Element>(
+    rows: usize,
+    cols: usize,
+    depth: usize,
+    a: Matrix<T>,
+    b: Matrix<T>,
+    dst: Matrix<T>,
+) -> Result<(), LibraryError> {
+    for i in 0..rows as isize {
+        for j in 0..cols as isize {
+            let mut sum = T::ZERO;
+            for k in 0..depth as isize {
+                let x = *a.ptr.offset(i * a.row_step + k * a.col_step);
+                sum = sum.add(x.mul(*b.ptr.offset(k * b.row_step + j * b.col_step)));
+            }
+            *(dst.ptr as *mut T).offset(i * dst.row_step + j * dst.col_step) = sum;
+        }
+    }
+    Ok(())
+}
+
+/// Columns that the own kernel sums up in one go, and rows that share a load of `b`.
+const LANES: usize = 64;
+const SHARED_ROWS: usize = 4;
+
+/// Panels of `b` are packed dense; each is multiplied with a few rows of `a` at a time.
+unsafe fn blocked_product<T: Element>(
+    rows: usize,
+    cols: usize,
+    depth: usize,
+    a: Matrix<T>,
+    b: Matrix<T>,
+    dst: Matrix<T>,
+) -> Result<(), LibraryError> {
+    const DEPTH_BLOCK: usize = 256;
+    let buffer = Buffer::new::<T>(DEPTH_BLOCK * LANES)?;
+    let panel = buffer.as_ptr::<T>();
+    let out = |i: usize, j: usize| (dst.ptr as *mut T).offset(i as isize * dst.row_step + j as isize * dst.col_step);
+    for j0 in (0..cols).step_by(LANES) {
+        let width = LANES.min(cols - j0);
+        for k0 in (0..depth).step_by(DEPTH_BLOCK) {
+            let deep = DEPTH_BLOCK.min(depth - k0);
+            for k in 0..deep {
+                let row = b.ptr.offset((k0 + k) as isize * b.row_step + j0 as isize * b.col_step);
+                for j in 0..LANES {
+                    *panel.add(k * LANES + j) = if j < width { *row.offset(j as isize * b.col_step) } else { T::ZERO };
+                }
+            }
+            for i0 in (0..rows).step_by(SHARED_ROWS) {
+                let high = SHARED_ROWS.min(rows - i0);
+                let a_rows: [*const T; SHARED_ROWS] = std::array::from_fn(|r| {
+                    a.ptr.offset((i0 + r.min(high - 1)) as isize * a.row_step + k0 as isize * a.col_step)
+                });
+                let mut sums = [[T::ZERO; LANES]; SHARED_ROWS];
+                vectorized(
+                    #[inline(always)]
+                    || {
+                        for k in 0..deep {
+                            let x = a_rows.map(|p| *p.offset(k as isize * a.col_step));
+                            let row = &*(panel.add(k * LANES) as *const [T; LANES]);
+                            for r in 0..SHARED_ROWS {
+                                for j in 0..LANES {
+                                    sums[r][j] = sums[r][j].add(x[r].mul(row[j]));
+                                }
+                            }
+                        }
+                    },
+                );
+                for r in 0..high {
+                    for j in 0..width {
+                        let to = out(i0 + r, j0 + j);
+                        *to = if k0 == 0 { sums[r][j] } else { (*to).add(sums[r][j]) };
+                    }
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The part of a matrix that a kernel can read: in place where the layout allows, else packed (and cast)
+/// into `buffer`, which must outlive the answer.
+pub(crate) unsafe fn fetch<T: Product>(
+    view: &RawView,
+    ptr: *const u8,
+    rows: usize,
+    cols: usize,
+    buffer: &mut Option<Buffer>,
+) -> Result<Matrix<T>, LibraryError> {
+    let item = size_of::<T>() as isize;
+    let [rs, cs] = last_two(view);
+    let regular = ptr.cast::<T>().is_aligned() && rs % item == 0 && cs % item == 0;
+    if view.dtype == T::DTYPE && regular {
+        return Ok(Matrix { ptr: ptr as *const T, row_step: rs / item, col_step: cs / item });
+    }
+    let packed = buffer.insert(Buffer::new::<T>(rows * cols)?).as_ptr::<T>();
+    for i in 0..rows {
+        read_run(view.dtype, ptr.offset(i as isize * rs), cs, packed.add(i * cols), cols);
+    }
+    Ok(Matrix { ptr: packed, row_step: cols as isize, col_step: 1 })
+}
+
+fn last_two(view: &RawView) -> [isize; 2] {
+    let n = view.strides.len();
+    [view.strides[n - 2], view.strides[n - 1]]
+}
+
+/// How a call is cut.
+struct Plan {
+    m: usize,
+    n: usize,
+    k: usize,
+    batch: usize,
+    grid: Grid,
+}
+
+enum Grid {
+    Nothing,
+    /// Groups of whole products.
+    Batches {
+        tiles: usize,
+    },
+    /// Blocks of each product's rows and columns.
+    Blocks {
+        rows: usize,
+        cols: usize,
+    },
+    /// Pieces of the sum; a second phase adds them up.
+    Depth {
+        parts: usize,
+    },
+    Vector(matvec::Plan),
+}
+
+impl MatMul {
+    pub fn new() -> MatMul {
+        MatMul::default()
+    }
+
+    fn plan(&self, args: &Args) -> Result<Plan, LibraryError> {
+        let name = self.name();
+        ensure_operands(args, 2, 1, name)?;
+        let (a, b, c) = (&args.ins[0], &args.ins[1], &args.outs[0]);
+        let nd = c.shape.len();
+        ensure(nd >= 2 && a.shape.len() == nd && b.shape.len() == nd, name, "operands must be matrices")?;
+        let (m, k, n) = (a.shape[nd - 2], a.shape[nd - 1], b.shape[nd - 1]);
+        let batch = &c.shape[..nd - 2];
+        let fits = b.shape[nd - 2] == k && c.shape[nd - 2..] == [m, n];
+        ensure(fits && a.shape[..nd - 2] == *batch && b.shape[..nd - 2] == *batch, name, "shapes do not fit")?;
+        ensure(a.dtype == c.dtype && b.dtype == c.dtype, name, "dtypes differ")?;
+        let batch: usize = batch.iter().product();
+        let work = m.saturating_mul(n).saturating_mul(k);
+        let grid = if m * n * batch == 0 {
+            Grid::Nothing
+        } else if work <= TILE_WORK && batch > 1 {
+            Grid::Batches { tiles: pieces(batch.saturating_mul(work.max(64)), TILE_WORK).min(batch) }
+        } else if (m == 1 || n == 1) && k > 0 {
+            let (row, col) =
+                if n == 1 { (a.strides[nd - 2], a.strides[nd - 1]) } else { (b.strides[nd - 1], b.strides[nd - 2]) };
+            Grid::Vector(matvec::Plan::new(m.max(n), k, row.unsigned_abs() < col.unsigned_abs()))
+        } else if work <= TILE_WORK {
+            Grid::Batches { tiles: batch }
+        } else if pieces(m, SIDE) * pieces(n, SIDE) == 1 && k >= 2 * DEPTH {
+            Grid::Depth { parts: pieces(k, DEPTH) }
+        } else {
+            let (mut rows, mut cols) = (pieces(m, SIDE), pieces(n, SIDE));
+            if rows * cols * batch == 1 {
+                if m >= n { rows = 2.min(m) } else { cols = 2 }
+            }
+            Grid::Blocks { rows, cols }
+        };
+        Ok(Plan { m, n, k, batch, grid })
+    }
+
+    /// Byte addresses of the `i`-th product's operands.
+    unsafe fn operands(args: &Args, i: usize) -> [*mut u8; 3] {
+        let views = [&args.ins[0], &args.ins[1], &args.outs[0]];
+        let nd = views[2].shape.len() - 2;
+        let mut walk = Walk::new(&views[2].shape[..nd], views.map(|v| &v.strides[..nd]));
+        walk.seek(i);
+        std::array::from_fn(|o| views[o].ptr.offset(walk.offsets[o]))
+    }
+
+    unsafe fn run_typed<T: Product>(
+        &self,
+        args: &Args,
+        plan: &Plan,
+        phase: usize,
+        tile: usize,
+    ) -> Result<(), LibraryError> {
+        let (m, n, k) = (plan.m, plan.n, plan.k);
+        match &plan.grid {
+            Grid::Nothing => Ok(()),
+            Grid::Batches { tiles } => {
+                for i in piece(plan.batch, *tiles, tile) {
+                    block::<T>(args, Self::operands(args, i), 0..m, 0..n, k)?;
+                }
+                Ok(())
+            }
+            Grid::Blocks { rows, cols } => {
+                let (i, at) = (tile / (rows * cols), tile % (rows * cols));
+                let (row, col) = (snapped(m, *rows, at / cols), snapped(n, *cols, at % cols));
+                block::<T>(args, Self::operands(args, i), row, col, k)
+            }
+            Grid::Depth { parts } => {
+                let partial = self.partial.get::<T>(plan.batch * parts * m * n)?;
+                if phase == 0 {
+                    let range = piece(k, *parts, tile % parts);
+                    let [a, b, _] = Self::operands(args, tile / parts);
+                    let a = a.offset(range.start as isize * last_two(&args.ins[0])[1]);
+                    let b = b.offset(range.start as isize * last_two(&args.ins[1])[0]);
+                    let (mut a_pack, mut b_pack) = (None, None);
+                    let a = fetch::<T>(&args.ins[0], a, m, range.len(), &mut a_pack)?;
+                    let b = fetch::<T>(&args.ins[1], b, range.len(), n, &mut b_pack)?;
+                    let dst = Matrix { ptr: partial.add(tile * m * n), row_step: n as isize, col_step: 1 };
+                    return T::product(m, n, range.len(), a, b, dst);
+                }
+                let sum = partial.add(tile * parts * m * n);
+                add_up(sum, *parts, m * n);
+                let [_, _, c] = Self::operands(args, tile);
+                store(sum, &args.outs[0], c, m, n);
+                Ok(())
+            }
+            Grid::Vector(cut) => {
+                let (phase_tiles, chunks) = (cut.tiles(), cut.sums());
+                let product = if phase == 0 { tile / phase_tiles } else { tile };
+                let call = matvec::Call::<T>::new(args, Self::operands(args, product), m, n, k);
+                let partial = if chunks > 1 {
+                    self.partial.get::<T>(plan.batch * chunks * m.max(n))?.add(product * chunks * m.max(n))
+                } else {
+                    std::ptr::null_mut()
+                };
+                if phase == 0 { call.tile(cut, tile % phase_tiles, partial) } else { call.finish(cut, partial) }
+            }
+        }
+    }
+}
+
+/// Sums `parts` runs of `n` into the first one.
+pub(crate) unsafe fn add_up<T: Element>(runs: *mut T, parts: usize, n: usize) {
+    vectorized(
+        #[inline(always)]
+        || {
+            for part in 1..parts {
+                for i in 0..n {
+                    *runs.add(i) = (*runs.add(i)).add(*runs.add(part * n + i));
+                }
+            }
+        },
+    )
+}
+
+/// A piece of a side, cut at multiples of the kernels' register block where it is long enough.
+fn snapped(len: usize, parts: usize, i: usize) -> Range<usize> {
+    const GRAIN: usize = 24;
+    if len < parts * GRAIN * 4 {
+        return piece(len, parts, i);
+    }
+    let grains = piece(len / GRAIN, parts, i);
+    let end = if i + 1 == parts { len } else { grains.end * GRAIN };
+    grains.start * GRAIN..end
+}
+
+unsafe fn store<T: Product>(src: *const T, view: &RawView, to: *mut u8, rows: usize, cols: usize) {
+    let [rs, cs] = last_two(view);
+    for i in 0..rows {
+        write_run(src.add(i * cols), view.dtype, to.offset(i as isize * rs), cs, cols);
+    }
+}
+
+/// One block of one product.
+unsafe fn block<T: Product>(
+    args: &Args,
+    [a, b, c]: [*mut u8; 3],
+    rows: Range<usize>,
+    cols: Range<usize>,
+    k: usize,
+) -> Result<(), LibraryError> {
+    let (va, vb, vc) = (&args.ins[0], &args.ins[1], &args.outs[0]);
+    let ([crs, ccs], item) = (last_two(vc), size_of::<T>() as isize);
+    let a = a.offset(rows.start as isize * last_two(va)[0]);
+    let b = b.offset(cols.start as isize * last_two(vb)[1]);
+    let c = c.offset(rows.start as isize * crs + cols.start as isize * ccs);
+    let (m, n) = (rows.len(), cols.len());
+    let (mut a_pack, mut b_pack) = (None, None);
+    let a = fetch::<T>(va, a, m, k, &mut a_pack)?;
+    let b = fetch::<T>(vb, b, k, n, &mut b_pack)?;
+    let distinct = (m == 1 || crs != 0) && (n == 1 || ccs != 0);
+    if vc.dtype == T::DTYPE && distinct && c.cast::<T>().is_aligned() && crs % item == 0 && ccs % item == 0 {
+        let dst = Matrix { ptr: c as *const T, row_step: crs / item, col_step: ccs / item };
+        return T::product(m, n, k, a, b, dst);
+    }
+    let result = Buffer::new::<T>(m * n)?;
+    let dst = Matrix { ptr: result.as_ptr::<T>(), row_step: n as isize, col_step: 1 };
+    T::product(m, n, k, a, b, dst)?;
+    store(result.as_ptr::<T>(), vc, c, m, n);
+    Ok(())
+}
+
+impl LibraryOp for MatMul {
+    fn name(&self) -> &'static str {
+        "matmul"
+    }
+
+    fn phases(&self, args: &Args) -> SmallVec<[usize; 4]> {
+        let Ok(plan) = self.plan(args) else { return smallvec![1] };
+        match plan.grid {
+            Grid::Nothing => smallvec![0],
+            Grid::Batches { tiles } => smallvec![tiles],
+            Grid::Blocks { rows, cols } => smallvec![plan.batch * rows * cols],
+            Grid::Depth { parts } => smallvec![plan.batch * parts, plan.batch],
+            Grid::Vector(cut) if cut.sums() > 1 => smallvec![plan.batch * cut.tiles(), plan.batch],
+            Grid::Vector(cut) => smallvec![plan.batch * cut.tiles()],
+        }
+    }
+
+    unsafe fn run(&self, args: &Args, phase: usize, tile: usize) -> Result<(), LibraryError> {
+        let plan = self.plan(args)?;
+        macro_rules! by_type {
+            ($($d:ident $t:ty),*) => {
+                match args.outs[0].dtype { $(DType::$d => self.run_typed::<$t>(args, &plan, phase, tile),)* }
+            };
+        }
+        by_type!(Bool Truth, I8 i8, U8 u8, I16 i16, U16 u16, I32 i32, U32 u32, I64 i64, U64 u64,
+            F16 f32, F32 f32, F64 f64, C64 Complex32, C128 Complex64)
+    }
+}

@@ -1,0 +1,198 @@
+//! Sorting dense runs of integers.
+
+/// Sorts bytes by counting them.
+pub fn count_8(run: &mut [i8]) {
+    let mut counts = [0usize; 256];
+    for &v in run.iter() {
+        counts[(v as u8 ^ 0x80) as usize] += 1;
+    }
+    spread(run, &counts, |i| (i as u8 ^ 0x80) as i8);
+}
+
+/// Sorts 16-bit integers by counting them, where there are enough to pay for the table.
+pub fn count_16(run: &mut [i16]) {
+    if run.len() < 1 << 14 {
+        return run.sort_unstable();
+    }
+    let mut counts = vec![0usize; 1 << 16];
+    for &v in run.iter() {
+        counts[(v as u16 ^ 0x8000) as usize] += 1;
+    }
+    spread(run, &counts, |i| (i as u16 ^ 0x8000) as i16);
+}
+
+fn spread<T: Copy>(mut run: &mut [T], counts: &[usize], value: impl Fn(usize) -> T) {
+    for (i, &n) in counts.iter().enumerate() {
+        let (these, rest) = run.split_at_mut(n);
+        these.fill(value(i));
+        run = rest;
+    }
+}
+
+/// Runs this short are left to the standard library.
+const SHORT: usize = 256;
+
+macro_rules! vector_sorts {
+    ($($name:ident, $recurse:ident, $partition:ident, $t:ty, $m:ty, $load:ident, $set:ident, $lt:ident, $le:ident,
+        $compress:ident, $expand:ident, $or:ident;)*) => {$(
+        /// Sorts a run; with AVX-512, long ones by a quicksort that partitions a vector at a time.
+        pub fn $name(run: &mut [$t]) {
+            #[cfg(target_arch = "x86_64")]
+            if run.len() > SHORT && is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("popcnt") {
+                let depth = 2 * run.len().ilog2();
+                // SAFETY: the features were just detected.
+                return unsafe { $recurse(run, depth) };
+            }
+            run.sort_unstable();
+        }
+
+        #[cfg(target_arch = "x86_64")]
+        #[target_feature(enable = "avx512f,popcnt")]
+        unsafe fn $recurse(mut run: &mut [$t], mut depth: u32) {
+            while run.len() > SHORT && depth > 0 {
+                depth -= 1;
+                let pivot = pivot(run);
+                let below = $partition::<false>(run, pivot);
+                if below == 0 {
+                    // Nothing is smaller than the pivot: its equals are in place once they are in front.
+                    let equal = $partition::<true>(run, pivot);
+                    run = &mut run[equal..];
+                    continue;
+                }
+                let (left, right) = run.split_at_mut(below);
+                if left.len() < right.len() {
+                    $recurse(left, depth);
+                    run = right;
+                } else {
+                    $recurse(right, depth);
+                    run = left;
+                }
+            }
+            run.sort_unstable();
+        }
+
+        /// Moves what is smaller than the pivot (or equal, for `OR_EQUAL`) to the front; answers how many.
+        /// The run must be longer than two vectors.
+        #[cfg(target_arch = "x86_64")]
+        #[target_feature(enable = "avx512f,popcnt")]
+        unsafe fn $partition<const OR_EQUAL: bool>(run: &mut [$t], pivot: $t) -> usize {
+            use std::arch::x86_64::*;
+            const WIDTH: usize = 64 / size_of::<$t>();
+            let p = run.as_mut_ptr();
+            let (mut left, mut right) = (0, run.len());
+            // What does not fill a vector goes first, one by one.
+            for _ in 0..run.len() % WIDTH {
+                if *p.add(left) < pivot || (OR_EQUAL && *p.add(left) == pivot) {
+                    left += 1;
+                } else {
+                    right -= 1;
+                    std::ptr::swap(p.add(left), p.add(right));
+                }
+            }
+            let pivots = $set(pivot);
+            // Small elements in the low lanes, the others in the high ones.
+            let arrange = |v: __m512i| -> (__m512i, usize) {
+                let small: $m = if OR_EQUAL { $le(v, pivots) } else { $lt(v, pivots) };
+                let count = small.count_ones() as usize;
+                let high = (<$m>::MAX as u32).unbounded_shl(count as u32) as $m;
+                ($or($compress(small, v), $expand(high, $compress(!small, v))), count)
+            };
+            // Two vectors are held back, so that between what is read and what is written there is always
+            // room for two; reading from the narrower side leaves room for one on both.
+            let (first, last) = ($load(p.add(left)), $load(p.add(right - WIDTH)));
+            let (mut low, mut high) = (left, right);
+            left += WIDTH;
+            right -= WIDTH;
+            while left < right {
+                let v = if high - right < left - low {
+                    right -= WIDTH;
+                    $load(p.add(right))
+                } else {
+                    left += WIDTH;
+                    $load(p.add(left - WIDTH))
+                };
+                let (v, count) = arrange(v);
+                _mm512_storeu_si512(p.add(low) as *mut __m512i, v);
+                _mm512_storeu_si512(p.add(high - WIDTH) as *mut __m512i, v);
+                low += count;
+                high -= WIDTH - count;
+            }
+            let (v, count) = arrange(first);
+            _mm512_storeu_si512(p.add(low) as *mut __m512i, v);
+            _mm512_storeu_si512(p.add(high - WIDTH) as *mut __m512i, v);
+            low += count;
+            let (v, count) = arrange(last);
+            _mm512_storeu_si512(p.add(low) as *mut __m512i, v);
+            low + count
+        }
+    )*};
+}
+vector_sorts! {
+    sort_32, recurse_32, partition_32, i32, u16, _mm512_loadu_epi32, _mm512_set1_epi32, _mm512_cmplt_epi32_mask,
+        _mm512_cmple_epi32_mask, _mm512_maskz_compress_epi32, _mm512_maskz_expand_epi32, _mm512_or_si512;
+    sort_64, recurse_64, partition_64, i64, u8, _mm512_loadu_epi64, _mm512_set1_epi64, _mm512_cmplt_epi64_mask,
+        _mm512_cmple_epi64_mask, _mm512_maskz_compress_epi64, _mm512_maskz_expand_epi64, _mm512_or_si512;
+}
+
+/// The median of a sample spread over the run.
+#[cfg(target_arch = "x86_64")]
+fn pivot<T: Copy + Ord>(run: &[T]) -> T {
+    const SAMPLE: usize = 15;
+    let mut sample: [T; SAMPLE] = std::array::from_fn(|i| run[(2 * i + 1) * (run.len() / (2 * SAMPLE))]);
+    sample.sort_unstable();
+    sample[SAMPLE / 2]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Random, few different, sorted, reversed, organ pipe.
+    fn cases(n: usize) -> Vec<Vec<i64>> {
+        let mut state = 88172645463325252u64;
+        let mut random = move || {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            state as i64
+        };
+        let n64 = n as i64;
+        vec![
+            (0..n).map(|_| random()).collect(),
+            (0..n).map(|_| random() % 3).collect(),
+            (0..n64).collect(),
+            (0..n64).rev().collect(),
+            (0..n64).map(|i| i.min(n64 - i)).collect(),
+            vec![i64::MAX; n],
+            vec![i64::MIN; n],
+        ]
+    }
+
+    #[test]
+    fn sorts_whatever_the_order() {
+        for n in [0, 1, 255, 257, 300, 1000, 4099, 70_000] {
+            for case in cases(n) {
+                let mut want = case.clone();
+                want.sort_unstable();
+                let mut got = case.clone();
+                sort_64(&mut got);
+                assert_eq!(got, want);
+                let mut short: Vec<i32> = case.iter().map(|&v| v as i32).collect();
+                let mut want = short.clone();
+                want.sort_unstable();
+                sort_32(&mut short);
+                assert_eq!(short, want);
+                let mut words: Vec<i16> = case.iter().map(|&v| v as i16).collect();
+                let mut want = words.clone();
+                want.sort_unstable();
+                count_16(&mut words);
+                assert_eq!(words, want);
+                let mut bytes: Vec<i8> = case.iter().map(|&v| v as i8).collect();
+                let mut want = bytes.clone();
+                want.sort_unstable();
+                count_8(&mut bytes);
+                assert_eq!(bytes, want);
+            }
+        }
+    }
+}

@@ -1,0 +1,339 @@
+//! Running folds along an axis (`cumsum`, `cumprod`, `ufunc.accumulate`).
+
+use crate::element::read_run;
+use crate::fold::{Combine, Fold, Foldable, with_fold};
+use crate::scratch::Scratch;
+use crate::vector::vectorized;
+use crate::walk::{Walk, ensure, ensure_operands, piece, pieces, without};
+use crate::{Args, LibraryError, LibraryOp, RawView};
+use numloom_ir::{DType, Dims, Strides};
+use smallvec::{SmallVec, smallvec};
+use std::ops::Range;
+
+/// `out[i] = fold(out[i - 1], x[i])` along `axis`. One input, one output of the same shape; the input is cast
+/// to the output's dtype as it is read.
+pub struct Accumulate {
+    fold: Fold,
+    axis: usize,
+    sums: Scratch,
+}
+
+/// Elements of a tile.
+const TILE: usize = 1 << 17;
+/// Elements of a lane folded in one tile when there are few lanes.
+const CHUNK: usize = 1 << 16;
+/// Columns that are scanned side by side.
+const COLUMNS: usize = 256;
+/// Elements cast at a time.
+const BLOCK: usize = 256;
+/// Running folds that hide the latency of one.
+const LANES: usize = 32;
+
+/// How a call is cut.
+enum Cut {
+    Nothing,
+    /// Groups of whole lanes.
+    Lanes {
+        tiles: usize,
+    },
+    /// Lanes side by side in memory: `inner` is their axis among the outer ones.
+    Columns {
+        inner: usize,
+        blocks: usize,
+    },
+    /// Few long lanes: fold each chunk, fold the folds, then scan each chunk from its prefix.
+    Chunks {
+        chunks: usize,
+    },
+}
+
+struct Plan {
+    /// The shape without the axis, and the strides of input and output there.
+    outer: Dims,
+    steps: [Strides; 2],
+    lanes: usize,
+    len: usize,
+    cut: Cut,
+}
+
+/// A lane of the input and of the output: addresses and byte steps.
+#[derive(Clone, Copy)]
+struct Lane<'a> {
+    x: &'a RawView,
+    src: *const u8,
+    src_step: isize,
+    dst: *mut u8,
+    dst_step: isize,
+}
+
+impl Accumulate {
+    pub fn new(fold: Fold, axis: usize) -> Accumulate {
+        Accumulate { fold, axis, sums: Scratch::default() }
+    }
+
+    fn plan(&self, args: &Args) -> Result<Plan, LibraryError> {
+        let name = self.name();
+        ensure_operands(args, 1, 1, name)?;
+        let (x, out) = (&args.ins[0], &args.outs[0]);
+        ensure(self.axis < x.shape.len() && x.shape == out.shape, name, "shapes do not fit")?;
+        ensure(self.fold.fits(out.dtype), name, "the output must be bool")?;
+        let ((outer, x_steps), (_, out_steps)) = (without(x, self.axis), without(out, self.axis));
+        let (lanes, len): (usize, usize) = (outer.iter().product(), x.shape[self.axis]);
+        // Scanning from a prefix needs an associative fold, which a caller's loop may not be.
+        let associative = !matches!(self.fold, Fold::Call(_));
+        let inner = (0..outer.len()).filter(|&i| outer[i] > 1).min_by_key(|&i| out_steps[i].unsigned_abs());
+        let cut = if lanes * len == 0 {
+            Cut::Nothing
+        } else if associative && lanes <= 4 && len >= 2 * CHUNK {
+            Cut::Chunks { chunks: pieces(len, CHUNK) }
+        } else {
+            match inner {
+                Some(i) if out_steps[i].unsigned_abs() < out.strides[self.axis].unsigned_abs() && outer[i] >= 8 => {
+                    Cut::Columns { inner: i, blocks: pieces(outer[i], COLUMNS) }
+                }
+                _ => Cut::Lanes { tiles: pieces(lanes * len, TILE).min(lanes) },
+            }
+        };
+        Ok(Plan { outer, steps: [x_steps, out_steps], lanes, len, cut })
+    }
+
+    unsafe fn lane<'a>(&self, args: &'a Args, offsets: [isize; 2], at: usize) -> Lane<'a> {
+        let (x, out) = (&args.ins[0], &args.outs[0]);
+        let (src_step, dst_step) = (x.strides[self.axis], out.strides[self.axis]);
+        Lane {
+            x,
+            src: x.ptr.offset(offsets[0] + at as isize * src_step),
+            src_step,
+            dst: out.ptr.offset(offsets[1] + at as isize * dst_step),
+            dst_step,
+        }
+    }
+
+    unsafe fn run_typed<T: Foldable, F: Combine<T>>(
+        &self,
+        f: F,
+        args: &Args,
+        plan: &Plan,
+        phase: usize,
+        tile: usize,
+    ) -> Result<(), LibraryError> {
+        let mut walk = Walk::new(&plan.outer, [&plan.steps[0], &plan.steps[1]]);
+        match plan.cut {
+            Cut::Nothing => {}
+            Cut::Lanes { tiles } => {
+                let range = piece(plan.lanes, tiles, tile);
+                walk.seek(range.start);
+                for _ in range {
+                    let mut lane = self.lane(args, walk.offsets, 0);
+                    let first = lane.first::<T>();
+                    lane.scan(f, first, 0..plan.len);
+                    walk.step();
+                }
+            }
+            Cut::Columns { inner, blocks } => {
+                let columns = piece(plan.outer[inner], blocks, tile % blocks);
+                let (mut outer, mut steps) = (plan.outer.clone(), plan.steps.clone());
+                outer.remove(inner);
+                let across = [steps[0].remove(inner), steps[1].remove(inner)];
+                let mut walk = Walk::new(&outer, [&steps[0], &steps[1]]);
+                walk.seek(tile / blocks);
+                let at = [0, 1].map(|o| walk.offsets[o] + columns.start as isize * across[o]);
+                self.lane(args, at, 0).scan_columns(f, across, columns.len(), plan.len);
+            }
+            Cut::Chunks { chunks } => {
+                let sums = self.sums.get::<T>(plan.lanes * chunks)?;
+                let (index, chunk) = if phase == 1 { (tile, 0) } else { (tile / chunks, tile % chunks) };
+                walk.seek(index);
+                let range = piece(plan.len, chunks, chunk);
+                let mut lane = self.lane(args, walk.offsets, range.start);
+                let sums = sums.add(index * chunks);
+                match phase {
+                    0 if chunk + 1 < chunks => {
+                        let in_order = self.fold.in_order(T::DTYPE);
+                        *sums.add(chunk) = fold_run(f, lane.x.dtype, lane.src, lane.src_step, range.len(), in_order)
+                    }
+                    0 => {}
+                    1 => {
+                        for i in 1..chunks - 1 {
+                            *sums.add(i) = f.combine(*sums.add(i - 1), *sums.add(i));
+                        }
+                    }
+                    _ if chunk == 0 => {
+                        let first = lane.first::<T>();
+                        lane.scan(f, first, 0..range.len());
+                    }
+                    _ => lane.scan_from(f, *sums.add(chunk - 1), range.len()),
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Lane<'_> {
+    unsafe fn first<T: Foldable>(&self) -> T {
+        let mut first = T::ZERO;
+        read_run(self.x.dtype, self.src, self.src_step, &mut first, 1);
+        first
+    }
+
+    /// Writes the lane's first element as it is, then scans the rest.
+    unsafe fn scan<T: Foldable, F: Combine<T>>(&mut self, f: F, first: T, range: Range<usize>) {
+        (self.dst as *mut T).write_unaligned(first);
+        self.src = self.src.wrapping_offset(self.src_step);
+        self.dst = self.dst.wrapping_offset(self.dst_step);
+        self.scan_from(f, first, range.len() - 1);
+    }
+
+    unsafe fn scan_from<T: Foldable, F: Combine<T>>(&mut self, f: F, mut acc: T, n: usize) {
+        let mut buffer = [T::ZERO; BLOCK];
+        let mut at = 0;
+        while at < n {
+            let len = BLOCK.min(n - at);
+            let src = self.src.offset(at as isize * self.src_step);
+            let block = read_block::<T>(self.x.dtype, src, self.src_step, len, &mut buffer);
+            let dst = self.dst.offset(at as isize * self.dst_step);
+            if self.dst_step == size_of::<T>() as isize {
+                for i in 0..len {
+                    acc = f.combine(acc, *block.add(i));
+                    (dst as *mut T).add(i).write_unaligned(acc);
+                }
+            } else {
+                for i in 0..len {
+                    acc = f.combine(acc, *block.add(i));
+                    (dst.offset(i as isize * self.dst_step) as *mut T).write_unaligned(acc);
+                }
+            }
+            at += len;
+        }
+    }
+
+    /// Scans `columns` lanes that lie `across` bytes apart, row by row.
+    unsafe fn scan_columns<T: Foldable, F: Combine<T>>(&self, f: F, across: [isize; 2], columns: usize, len: usize) {
+        debug_assert!(columns <= COLUMNS);
+        let item = size_of::<T>() as isize;
+        let mut sums = [T::ZERO; COLUMNS];
+        let mut buffer = [T::ZERO; COLUMNS];
+        let direct = self.x.dtype == T::DTYPE && across[0] == item && self.x.is_aligned();
+        for row in 0..len {
+            let src = self.src.offset(row as isize * self.src_step);
+            let dst = self.dst.offset(row as isize * self.dst_step);
+            let values = if direct {
+                src as *const T
+            } else {
+                read_run(self.x.dtype, src, across[0], buffer.as_mut_ptr(), columns);
+                buffer.as_ptr()
+            };
+            vectorized(
+                #[inline(always)]
+                || {
+                    if row == 0 {
+                        (0..columns).for_each(|j| sums[j] = *values.add(j));
+                    } else {
+                        for j in 0..columns {
+                            sums[j] = f.combine(sums[j], *values.add(j));
+                        }
+                    }
+                    if across[1] == item {
+                        std::ptr::copy_nonoverlapping(sums.as_ptr() as *const u8, dst, columns * size_of::<T>());
+                    } else {
+                        for j in 0..columns {
+                            (dst.offset(j as isize * across[1]) as *mut T).write_unaligned(sums[j]);
+                        }
+                    }
+                },
+            );
+        }
+    }
+}
+
+/// The fold of `n >= 1` inputs of dtype `from`, `step` bytes apart: strictly from left to right if `in_order`,
+/// else in several running folds side by side.
+///
+/// # Safety
+/// All `n` inputs must be readable.
+pub(crate) unsafe fn fold_run<T: Foldable, F: Combine<T>>(
+    f: F,
+    from: DType,
+    src: *const u8,
+    step: isize,
+    n: usize,
+    in_order: bool,
+) -> T {
+    let mut buffer = [T::ZERO; BLOCK];
+    let mut total: Option<T> = None;
+    for at in (0..n).step_by(BLOCK) {
+        let len = BLOCK.min(n - at);
+        let block = read_block::<T>(from, src.offset(at as isize * step), step, len, &mut buffer);
+        if in_order || len < LANES {
+            let first = total.map_or(*block, |t| f.combine(t, *block));
+            total = Some((1..len).fold(first, |t, i| f.combine(t, *block.add(i))));
+            continue;
+        }
+        let part = vectorized(
+            #[inline(always)]
+            || {
+                let whole = len / LANES * LANES;
+                let mut lanes = *(block as *const [T; LANES]);
+                for i in (LANES..whole).step_by(LANES) {
+                    let next = &*(block.add(i) as *const [T; LANES]);
+                    for j in 0..LANES {
+                        lanes[j] = f.combine(lanes[j], next[j]);
+                    }
+                }
+                let mut width = LANES / 2;
+                while width > 0 {
+                    for j in 0..width {
+                        lanes[j] = f.combine(lanes[j], lanes[j + width]);
+                    }
+                    width /= 2;
+                }
+                (whole..len).fold(lanes[0], |t, i| f.combine(t, *block.add(i)))
+            },
+        );
+        total = Some(total.map_or(part, |t| f.combine(t, part)));
+    }
+    total.unwrap_or(T::ZERO)
+}
+
+/// `n <= BLOCK` inputs, as they lie where possible.
+#[inline(always)]
+unsafe fn read_block<T: Foldable>(
+    from: DType,
+    src: *const u8,
+    step: isize,
+    n: usize,
+    buffer: &mut [T; BLOCK],
+) -> *const T {
+    if from == T::DTYPE && step == size_of::<T>() as isize && src.cast::<T>().is_aligned() {
+        return src as *const T;
+    }
+    read_run(from, src, step, buffer.as_mut_ptr(), n);
+    buffer.as_ptr()
+}
+
+impl LibraryOp for Accumulate {
+    fn name(&self) -> &'static str {
+        "accumulate"
+    }
+
+    fn phases(&self, args: &Args) -> SmallVec<[usize; 4]> {
+        let Ok(plan) = self.plan(args) else { return smallvec![1] };
+        match plan.cut {
+            Cut::Nothing => smallvec![0],
+            Cut::Lanes { tiles } => smallvec![tiles],
+            Cut::Columns { inner, blocks } => smallvec![plan.lanes / plan.outer[inner] * blocks],
+            Cut::Chunks { chunks } => smallvec![plan.lanes * chunks, plan.lanes, plan.lanes * chunks],
+        }
+    }
+
+    unsafe fn run(&self, args: &Args, phase: usize, tile: usize) -> Result<(), LibraryError> {
+        let plan = self.plan(args)?;
+        with_fold!(self.fold, args.outs[0].dtype, T, f => self.run_typed::<T, _>(f, args, &plan, phase, tile))
+    }
+
+    /// Every input element is read before the output element of the same place is written.
+    fn in_place(&self) -> bool {
+        true
+    }
+}

@@ -1,0 +1,308 @@
+//! Sorting and partitioning along an axis, of values or of their places.
+//!
+//! A lane becomes a dense run of records (`sort_key.rs`). Many lanes are sorted in tiles; a single long lane
+//! is sorted in chunks that are then merged in pairs, each merge cut into equal pieces.
+
+use crate::element::{Complex32, Complex64, Truth};
+use crate::merge::{Record, merge, split};
+use crate::scratch::{Buffer, Scratch};
+use crate::sort_key::{Codec, Keyed, Keys, LongPlaces, PairPlaces, Plain, ShortPlaces};
+use crate::walk::{Walk, ensure, ensure_operands, piece, pieces, without};
+use crate::{Args, LibraryError, LibraryOp};
+use half::f16;
+use numloom_ir::{DType, Dims, Strides};
+use smallvec::{SmallVec, smallvec};
+
+/// `sort`, `argsort`, `partition` or `argpartition` along an axis; NaNs come last. One input, one output of
+/// the same shape: the input's dtype, or int64 for places.
+pub struct Sort {
+    axis: usize,
+    order: Order,
+    places: bool,
+    runs: Scratch,
+}
+
+enum Order {
+    Sorted { stable: bool },
+    Partitioned { kth: Vec<usize> },
+}
+
+/// Elements of a tile of whole lanes.
+const TILE: usize = 1 << 15;
+/// Elements of a lane that make it worth cutting, and of a chunk of it.
+const LONG: usize = 1 << 16;
+const CHUNK: usize = 1 << 20;
+/// Elements of a piece of a merge.
+const MERGED: usize = 1 << 17;
+/// Lanes read side by side when they are not dense.
+const GROUP: usize = 16;
+
+struct Plan {
+    outer: Dims,
+    steps: [Strides; 2],
+    lanes: usize,
+    len: usize,
+    cut: Cut,
+}
+
+enum Cut {
+    Nothing,
+    Lanes {
+        tiles: usize,
+    },
+    /// A power of two of chunks for each lane.
+    Chunks {
+        chunks: usize,
+        pieces: usize,
+    },
+}
+
+impl Sort {
+    fn with(axis: usize, order: Order, places: bool) -> Sort {
+        Sort { axis, order, places, runs: Scratch::default() }
+    }
+
+    pub fn sort(axis: usize, stable: bool) -> Sort {
+        Sort::with(axis, Order::Sorted { stable }, false)
+    }
+
+    /// Always stable.
+    pub fn argsort(axis: usize) -> Sort {
+        Sort::with(axis, Order::Sorted { stable: true }, true)
+    }
+
+    /// Puts the `kth` smallest elements (any number of them, from 0) where a sort would.
+    pub fn partition(axis: usize, kth: &[usize]) -> Sort {
+        Sort::with(axis, Order::partitioned(kth), false)
+    }
+
+    pub fn argpartition(axis: usize, kth: &[usize]) -> Sort {
+        Sort::with(axis, Order::partitioned(kth), true)
+    }
+
+    fn plan(&self, args: &Args) -> Result<Plan, LibraryError> {
+        let name = self.name();
+        ensure_operands(args, 1, 1, name)?;
+        let (x, out) = (&args.ins[0], &args.outs[0]);
+        ensure(self.axis < x.shape.len() && x.shape == out.shape, name, "shapes do not fit")?;
+        ensure(out.dtype == if self.places { DType::I64 } else { x.dtype }, name, "dtypes do not fit")?;
+        let ((outer, x_steps), (_, out_steps)) = (without(x, self.axis), without(out, self.axis));
+        let (lanes, len): (usize, usize) = (outer.iter().product(), x.shape[self.axis]);
+        let sorted = match &self.order {
+            Order::Sorted { .. } => true,
+            Order::Partitioned { kth } => {
+                if let Some(k) = kth.iter().find(|&&k| k >= len && lanes > 0) {
+                    return Err(LibraryError::Value(format!("kth(={k}) out of bounds ({len})")));
+                }
+                false
+            }
+        };
+        let cut = if lanes * len == 0 {
+            Cut::Nothing
+        } else if sorted && lanes <= 2 && len >= LONG && x.dtype.size() > 2 {
+            let chunks = pieces(len, CHUNK).next_power_of_two().clamp(2, 64);
+            Cut::Chunks { chunks, pieces: pieces(len, MERGED) }
+        } else {
+            Cut::Lanes { tiles: pieces(lanes * len, TILE).min(pieces(lanes, GROUP.min(lanes / 4))) }
+        };
+        Ok(Plan { outer, steps: [x_steps, out_steps], lanes, len, cut })
+    }
+
+    unsafe fn run_coded<C: Codec>(
+        &self,
+        args: &Args,
+        plan: &Plan,
+        phase: usize,
+        tile: usize,
+    ) -> Result<(), LibraryError> {
+        match plan.cut {
+            Cut::Nothing => Ok(()),
+            Cut::Lanes { tiles } => self.whole_lanes::<C>(args, plan, piece(plan.lanes, tiles, tile)),
+            Cut::Chunks { chunks, pieces } => self.chunked::<C>(args, plan, chunks, pieces, phase, tile),
+        }
+    }
+
+    unsafe fn whole_lanes<C: Codec>(
+        &self,
+        args: &Args,
+        plan: &Plan,
+        lanes: std::ops::Range<usize>,
+    ) -> Result<(), LibraryError> {
+        let (x, out) = (&args.ins[0], &args.outs[0]);
+        let (step, out_step) = (x.strides[self.axis], out.strides[self.axis]);
+        let mut walk = Walk::new(&plan.outer, [&plan.steps[0], &plan.steps[1]]);
+        walk.seek(lanes.start);
+        let group = if step == size_of::<C::Element>() as isize { 1 } else { GROUP };
+        let buffer = Buffer::new::<C::Record>(plan.len * group.min(lanes.len()))?;
+        let records = buffer.as_ptr::<C::Record>();
+        let mut left = lanes.len();
+        while left > 0 {
+            let mut starts = SmallVec::<[[isize; 2]; GROUP]>::new();
+            for _ in 0..group.min(left) {
+                starts.push(walk.offsets);
+                walk.step();
+            }
+            left -= starts.len();
+            // Place by place across the group, so that lanes side by side share their cache lines.
+            for i in 0..plan.len {
+                for (g, at) in starts.iter().enumerate() {
+                    let v = (x.ptr.offset(at[0] + i as isize * step) as *const C::Element).read_unaligned();
+                    records.add(g * plan.len + i).write(C::encode(v, i));
+                }
+            }
+            for g in 0..starts.len() {
+                self.order.arrange(std::slice::from_raw_parts_mut(records.add(g * plan.len), plan.len));
+            }
+            for i in 0..plan.len {
+                for (g, at) in starts.iter().enumerate() {
+                    let to = out.ptr.offset(at[1] + i as isize * out_step) as *mut C::Answer;
+                    to.write_unaligned(C::answer(*records.add(g * plan.len + i)));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    unsafe fn chunked<C: Codec>(
+        &self,
+        args: &Args,
+        plan: &Plan,
+        chunks: usize,
+        parts: usize,
+        phase: usize,
+        tile: usize,
+    ) -> Result<(), LibraryError> {
+        let (x, out, len) = (&args.ins[0], &args.outs[0], plan.len);
+        let stable = matches!(self.order, Order::Sorted { stable: true });
+        let (lane, tile) = if phase == 0 { (tile / chunks, tile % chunks) } else { (tile / parts, tile % parts) };
+        let mut walk = Walk::new(&plan.outer, [&plan.steps[0], &plan.steps[1]]);
+        walk.seek(lane);
+        // Two buffers for each lane; merges go back and forth between them.
+        let buffers = self.runs.get::<C::Record>(2 * plan.lanes * len)?.add(2 * lane * len);
+        if phase == 0 {
+            let range = piece(len, chunks, tile);
+            let step = x.strides[self.axis];
+            for i in range.clone() {
+                let v = (x.ptr.offset(walk.offsets[0] + i as isize * step) as *const C::Element).read_unaligned();
+                buffers.add(i).write(C::encode(v, i));
+            }
+            C::Record::sort(std::slice::from_raw_parts_mut(buffers.add(range.start), range.len()), stable);
+            return Ok(());
+        }
+        let (from, to) = if phase % 2 == 1 { (0, len) } else { (len, 0) };
+        let (from, to) = (std::slice::from_raw_parts(buffers.add(from), len), buffers.add(to));
+        // This tile makes the merged elements `range`, which may touch several pairs of runs.
+        let range = piece(len, parts, tile);
+        let pairs = chunks >> phase;
+        for pair in 0..pairs {
+            let run = |i: usize| piece(len, chunks, i * (1 << (phase - 1))).start;
+            let (start, middle) = (run(2 * pair), run(2 * pair + 1));
+            let end = if pair + 1 == pairs { len } else { run(2 * pair + 2) };
+            let (first, last) = (range.start.max(start), range.end.min(end));
+            if first >= last {
+                continue;
+            }
+            let (a, b) = (&from[start..middle], &from[middle..end]);
+            let (k0, k1) = (first - start, last - start);
+            let (i0, i1) = (split(a, b, k0), split(a, b, k1));
+            merge(&a[i0..i1], &b[k0 - i0..k1 - i1], to.add(first));
+        }
+        if pairs == 1 {
+            let step = out.strides[self.axis];
+            for i in range {
+                let to_out = out.ptr.offset(walk.offsets[1] + i as isize * step) as *mut C::Answer;
+                to_out.write_unaligned(C::answer(*to.add(i)));
+            }
+        }
+        Ok(())
+    }
+
+    unsafe fn run_keyed<T: Keyed>(
+        &self,
+        args: &Args,
+        plan: &Plan,
+        phase: usize,
+        tile: usize,
+    ) -> Result<(), LibraryError> {
+        if !self.places {
+            self.run_coded::<Keys<T>>(args, plan, phase, tile)
+        } else if size_of::<T>() <= 4 && plan.len < 1 << 32 {
+            self.run_coded::<ShortPlaces<T>>(args, plan, phase, tile)
+        } else {
+            self.run_coded::<LongPlaces<T>>(args, plan, phase, tile)
+        }
+    }
+}
+
+impl Order {
+    fn partitioned(kth: &[usize]) -> Order {
+        let mut kth = kth.to_vec();
+        kth.sort_unstable();
+        kth.dedup();
+        Order::Partitioned { kth }
+    }
+
+    fn arrange<R: Record>(&self, run: &mut [R]) {
+        match self {
+            Order::Sorted { stable } => R::sort(run, *stable),
+            Order::Partitioned { kth } => {
+                let mut done = 0;
+                for &k in kth {
+                    if k >= done && k < run.len() {
+                        run[done..].select_nth_unstable_by(k - done, Record::compare);
+                        done = k + 1;
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl LibraryOp for Sort {
+    fn name(&self) -> &'static str {
+        match (&self.order, self.places) {
+            (Order::Sorted { .. }, false) => "sort",
+            (Order::Sorted { .. }, true) => "argsort",
+            (Order::Partitioned { .. }, false) => "partition",
+            (Order::Partitioned { .. }, true) => "argpartition",
+        }
+    }
+
+    fn phases(&self, args: &Args) -> SmallVec<[usize; 4]> {
+        let Ok(plan) = self.plan(args) else { return smallvec![1] };
+        match plan.cut {
+            Cut::Nothing => smallvec![0],
+            Cut::Lanes { tiles } => smallvec![tiles],
+            Cut::Chunks { chunks, pieces } => {
+                let mut phases = smallvec![plan.lanes * chunks];
+                phases.extend((0..chunks.ilog2()).map(|_| plan.lanes * pieces));
+                phases
+            }
+        }
+    }
+
+    unsafe fn run(&self, args: &Args, phase: usize, tile: usize) -> Result<(), LibraryError> {
+        let plan = &self.plan(args)?;
+        let stable = matches!(self.order, Order::Sorted { stable: true }) && !self.places;
+        macro_rules! keyed {
+            ($($d:ident $t:ty),*; $($f:ident $ft:ty),*; $($c:ident $ct:ty),*) => {
+                match args.ins[0].dtype {
+                    $(DType::$f if stable => self.run_coded::<Plain<$ft>>(args, plan, phase, tile),)*
+                    $(DType::$d => self.run_keyed::<$t>(args, plan, phase, tile),)*
+                    $(DType::$c if self.places => self.run_coded::<PairPlaces<$ct>>(args, plan, phase, tile),
+                    DType::$c => self.run_coded::<Plain<$ct>>(args, plan, phase, tile),)*
+                }
+            };
+        }
+        keyed!(
+            Bool Truth, I8 i8, U8 u8, I16 i16, U16 u16, I32 i32, U32 u32, I64 i64, U64 u64, F16 f16, F32 f32, F64 f64;
+            F16 f16, F32 f32, F64 f64;
+            C64 Complex32, C128 Complex64
+        )
+    }
+
+    /// A lane is read whole before it is written.
+    fn in_place(&self) -> bool {
+        true
+    }
+}

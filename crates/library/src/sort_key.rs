@@ -1,0 +1,212 @@
+//! What a sort moves instead of elements: integers in the order of the elements where there are such, with
+//! the place packed in below for `argsort`; else the elements themselves.
+
+use crate::element::{Complex32, Complex64, Element, Truth};
+use crate::merge::Record;
+use crate::quicksort;
+use half::f16;
+
+/// Turns elements into records and sorted records into answers.
+pub(crate) trait Codec {
+    type Element: Copy;
+    type Record: Record;
+    type Answer: Copy;
+    fn encode(element: Self::Element, place: usize) -> Self::Record;
+    fn answer(record: Self::Record) -> Self::Answer;
+}
+
+/// Elements that have an integer of their own size in the same order.
+pub(crate) trait Keyed: Element {
+    type Key: Record;
+    fn key(self) -> Self::Key;
+    fn from_key(key: Self::Key) -> Self;
+    /// As `key`, but equal for all that sorts as equal: zeros of both signs, NaNs of all kinds. Fits 32 bits
+    /// for elements of up to four bytes.
+    fn rank(self) -> i64;
+}
+
+macro_rules! keyed_integers {
+    ($($t:ty, $k:ty, $flip:expr;)*) => {$(
+        impl Keyed for $t {
+            type Key = $k;
+            #[inline(always)]
+            fn key(self) -> $k { (self ^ $flip) as $k }
+            #[inline(always)]
+            fn from_key(key: $k) -> $t { key as $t ^ $flip }
+            #[inline(always)]
+            fn rank(self) -> i64 { self.key() as i64 }
+        }
+    )*};
+}
+keyed_integers! {
+    i8, i8, 0; i16, i16, 0; i32, i32, 0; i64, i64, 0;
+    u8, i8, 1 << 7; u16, i16, 1 << 15; u32, i32, 1 << 31; u64, i64, 1 << 63;
+}
+
+macro_rules! keyed_floats {
+    ($($t:ty, $k:ty;)*) => {$(
+        impl Keyed for $t {
+            type Key = $k;
+            /// Negative floats have their magnitude inverted; NaNs lose their sign, which puts them last.
+            #[inline(always)]
+            fn key(self) -> $k {
+                let bits = self.to_bits() as $k;
+                let bits = if self.is_nan() { bits & <$k>::MAX } else { bits };
+                bits ^ ((bits >> (<$k>::BITS - 1)) & <$k>::MAX)
+            }
+            #[inline(always)]
+            fn from_key(key: $k) -> $t { <$t>::from_bits((key ^ ((key >> (<$k>::BITS - 1)) & <$k>::MAX)) as _) }
+            #[inline(always)]
+            fn rank(self) -> i64 {
+                let key = self.key();
+                // The key of -0.0 is -1.
+                if self.is_nan() { <$k>::MAX as i64 } else { (key + (key == -1) as $k) as i64 }
+            }
+        }
+    )*};
+}
+keyed_floats! { f16, i16; f32, i32; f64, i64; }
+
+impl Keyed for Truth {
+    type Key = i8;
+    #[inline(always)]
+    fn key(self) -> i8 {
+        self.truth() as i8
+    }
+    #[inline(always)]
+    fn from_key(key: i8) -> Truth {
+        Truth(key as u8)
+    }
+    #[inline(always)]
+    fn rank(self) -> i64 {
+        self.truth() as i64
+    }
+}
+
+/// Values through their keys. Zeros of different sign are told apart, so this is not for stable float sorts.
+pub(crate) struct Keys<T>(T);
+
+impl<T: Keyed> Codec for Keys<T> {
+    type Element = T;
+    type Record = T::Key;
+    type Answer = T;
+    #[inline(always)]
+    fn encode(element: T, _: usize) -> T::Key {
+        element.key()
+    }
+    #[inline(always)]
+    fn answer(record: T::Key) -> T {
+        T::from_key(record)
+    }
+}
+
+/// Values as they are.
+pub(crate) struct Plain<T>(T);
+
+impl<T: Record> Codec for Plain<T> {
+    type Element = T;
+    type Record = T;
+    type Answer = T;
+    #[inline(always)]
+    fn encode(element: T, _: usize) -> T {
+        element
+    }
+    #[inline(always)]
+    fn answer(record: T) -> T {
+        record
+    }
+}
+
+/// Places of elements of up to four bytes in lanes of less than 2^32: all in 64 bits.
+pub(crate) struct ShortPlaces<T>(T);
+
+impl<T: Keyed> Codec for ShortPlaces<T> {
+    type Element = T;
+    type Record = i64;
+    type Answer = i64;
+    #[inline(always)]
+    fn encode(element: T, place: usize) -> i64 {
+        (element.rank() << 32) | place as i64
+    }
+    #[inline(always)]
+    fn answer(record: i64) -> i64 {
+        record as u32 as i64
+    }
+}
+
+/// Places of any other elements that have keys.
+pub(crate) struct LongPlaces<T>(T);
+
+impl<T: Keyed> Codec for LongPlaces<T> {
+    type Element = T;
+    type Record = i128;
+    type Answer = i64;
+    #[inline(always)]
+    fn encode(element: T, place: usize) -> i128 {
+        ((element.rank() as i128) << 64) | place as i128
+    }
+    #[inline(always)]
+    fn answer(record: i128) -> i64 {
+        record as i64
+    }
+}
+
+/// Places of complex numbers.
+pub(crate) struct PairPlaces<T>(T);
+
+#[derive(Clone, Copy)]
+pub(crate) struct Pair<T>(T, usize);
+
+impl<T: Element> Codec for PairPlaces<T> {
+    type Element = T;
+    type Record = Pair<T>;
+    type Answer = i64;
+    fn encode(element: T, place: usize) -> Pair<T> {
+        Pair(element, place)
+    }
+    fn answer(record: Pair<T>) -> i64 {
+        record.1 as i64
+    }
+}
+
+impl<T: Element> Record for Pair<T> {
+    #[inline(always)]
+    fn less(&self, other: &Self) -> bool {
+        self.0.sorts_before(other.0) || (!other.0.sorts_before(self.0) && self.1 < other.1)
+    }
+    fn sort(run: &mut [Self], _stable: bool) {
+        // Places make all records different, so that every sort of them is stable.
+        run.sort_unstable_by(Record::compare);
+    }
+}
+
+macro_rules! element_records {
+    ($($t:ty),*) => {$(
+        impl Record for $t {
+            #[inline(always)]
+            fn less(&self, other: &Self) -> bool { self.sorts_before(*other) }
+            fn sort(run: &mut [Self], stable: bool) {
+                if stable { run.sort_by(Record::compare) } else { run.sort_unstable_by(Record::compare) }
+            }
+        }
+    )*};
+}
+element_records!(f16, f32, f64, Complex32, Complex64);
+
+/// Equal integers cannot be told apart: every sort of them is stable.
+macro_rules! integer_records {
+    ($($t:ty, $sort:expr;)*) => {$(
+        impl Record for $t {
+            #[inline(always)]
+            fn less(&self, other: &Self) -> bool { self < other }
+            fn sort(run: &mut [Self], _stable: bool) { $sort(run) }
+        }
+    )*};
+}
+integer_records! {
+    i8, quicksort::count_8;
+    i16, quicksort::count_16;
+    i32, quicksort::sort_32;
+    i64, quicksort::sort_64;
+    i128, <[i128]>::sort_unstable;
+}

@@ -1,0 +1,215 @@
+//! Gathers, scatters, masks and searches.
+mod harness;
+use harness::*;
+use numloom_ir::DType;
+use numloom_library::{
+    BinaryFn, CountTrue, LibraryError, Mode, Nonzero, Pack, Put, ScatterApply, SearchSorted, Take, Unpack,
+};
+use std::sync::Arc;
+
+/// Base shape, number of indexed axes, index shape.
+const CASES: [(&[usize], usize, &[usize]); 8] = [
+    (&[7], 1, &[20]),
+    (&[7, 5], 1, &[4, 3]),
+    (&[7, 5], 2, &[11]),
+    (&[4, 3, 600], 2, &[6, 5]),
+    (&[4, 3, 2, 5], 1, &[]),
+    (&[1000], 1, &[300, 400]),
+    (&[9, 0], 1, &[3]),
+    (&[9], 1, &[0, 2]),
+];
+
+fn indices(rng: &mut Rng, base: &[usize], count: usize, shape: &[usize]) -> Vec<Array> {
+    (0..count)
+        .map(|k| {
+            let mut index = Array::strided(rng, DType::I64, shape);
+            if shape.len() > 1 && rng.below(3) == 0 {
+                index.view.strides[rng.below(2)] = 0;
+            }
+            index.fill(|_| (rng.below(2 * base[k]) as f64 - base[k] as f64, 0.0));
+            index
+        })
+        .collect()
+}
+
+/// The base index that a position of the values means.
+fn base_index(base: &[usize], indices: &[Array], nd: usize, at: &[usize]) -> Vec<usize> {
+    let (position, rest) = at.split_at(nd);
+    let wrapped = indices.iter().enumerate().map(|(k, index)| {
+        let v = index.get(position).0 as i64;
+        (if v < 0 { v + base[k] as i64 } else { v }) as usize
+    });
+    wrapped.chain(rest.iter().copied()).collect()
+}
+
+#[test]
+fn take_and_put_every_dtype() {
+    let mut rng = Rng(71);
+    for dtype in DType::ALL {
+        for (base, count, shape) in CASES {
+            let x = Array::random(&mut rng, dtype, base, true);
+            let at = indices(&mut rng, base, count, shape);
+            let values_shape = [shape, &base[count..]].concat();
+            let out = Array::strided(&mut rng, dtype, &values_shape);
+            let axes: Vec<usize> = (0..count).collect();
+            let ins: Vec<&Array> = std::iter::once(&x).chain(&at).collect();
+            run(&mut rng, &Take::new(&axes, Mode::Raise), &ins, &[&out]).unwrap();
+            each_index(&values_shape, |i| {
+                assert!(same(out.get(i), x.get(&base_index(base, &at, shape.len(), i))), "{dtype} {base:?}");
+            });
+
+            let values = Array::random(&mut rng, dtype, &values_shape, true);
+            let want = Array::dense(dtype, base);
+            want.fill(|i| x.get(i));
+            each_index(&values_shape, |i| want.set(&base_index(base, &at, shape.len(), i), values.get(i)));
+            let ins: Vec<&Array> = at.iter().chain([&values]).collect();
+            run(&mut rng, &Put::new(&axes, Mode::Raise), &ins, &[&x]).unwrap();
+            assert_same(&x.list(), &want.list(), "put");
+        }
+    }
+}
+
+#[test]
+fn at_folds_repeated_places_in_order() {
+    let mut rng = Rng(73);
+    let apply: BinaryFn =
+        Arc::new(|a, b, out| unsafe { *(out as *mut f64) = *(a as *const f64) * 0.5 + *(b as *const f64) });
+    for (base, count, shape) in CASES {
+        let x = Array::random(&mut rng, DType::F64, base, false);
+        let at = indices(&mut rng, base, count, shape);
+        let values_shape = [shape, &base[count..]].concat();
+        let values = Array::random(&mut rng, DType::F64, &values_shape, false);
+        let want = Array::dense(DType::F64, base);
+        want.fill(|i| x.get(i));
+        each_index(&values_shape, |i| {
+            let place = base_index(base, &at, shape.len(), i);
+            want.set(&place, (want.get(&place).0 * 0.5 + values.get(i).0, 0.0));
+        });
+        let ins: Vec<&Array> = at.iter().chain([&values]).collect();
+        let axes: Vec<usize> = (0..count).collect();
+        run(&mut rng, &ScatterApply::new(&axes, apply.clone()), &ins, &[&x]).unwrap();
+        assert_same(&x.list(), &want.list(), "at");
+    }
+}
+
+#[test]
+fn bounds_have_numpys_words() {
+    let mut rng = Rng(79);
+    let x = Array::dense(DType::F32, &[5, 200]);
+    let index = Array::dense(DType::I64, &[200_000]);
+    index.set(&[150_000], (10.0, 0.0));
+    index.set(&[190_000], (-6.0, 0.0));
+    let words = LibraryError::Index("index 10 is out of bounds for axis 0 with size 5".into());
+    let out = Array::dense(DType::F32, &[200_000, 200]);
+    assert_eq!(run(&mut rng, &Take::new(&[0], Mode::Raise), &[&x, &index], &[&out]), Err(words.clone()));
+    let value = Array::dense(DType::F32, &[200_000, 200]);
+    value.set(&[0, 0], (9.0, 0.0));
+    assert_eq!(run(&mut rng, &Put::new(&[0], Mode::Raise), &[&index, &value], &[&x]), Err(words));
+    assert!(x.list().iter().all(|v| v.0 == 0.0), "nothing is written before all indices are checked");
+
+    let x = Array::dense(DType::F64, &[5]);
+    x.fill(|i| (i[0] as f64, 0.0));
+    let index = Array::dense(DType::I64, &[4]);
+    index.fill(|i| ([-7.0, -1.0, 5.0, 12.0][i[0]], 0.0));
+    let out = Array::dense(DType::F64, &[4]);
+    run(&mut rng, &Take::new(&[0], Mode::Wrap), &[&x, &index], &[&out]).unwrap();
+    assert_same(&out.list(), &[3.0, 4.0, 0.0, 2.0].map(|v| (v, 0.0)), "wrap");
+    run(&mut rng, &Take::new(&[0], Mode::Clip), &[&x, &index], &[&out]).unwrap();
+    assert_same(&out.list(), &[0.0, 0.0, 4.0, 4.0].map(|v| (v, 0.0)), "clip");
+    let empty = Array::dense(DType::F64, &[0]);
+    let error = run(&mut rng, &Take::new(&[0], Mode::Clip), &[&empty, &index], &[&out]);
+    assert_eq!(error, Err(LibraryError::Index("cannot do a non-empty take from an empty axes.".into())));
+    let two = [Array::dense(DType::I64, &[2]), Array::dense(DType::I64, &[2])];
+    two[0].set(&[1], (4.0, 0.0));
+    two[1].set(&[0], (3.0, 0.0));
+    let (x, out) = (Array::dense(DType::F64, &[3, 2]), Array::dense(DType::F64, &[2]));
+    let error = run(&mut rng, &Take::new(&[1, 2], Mode::Raise), &[&x, &two[0], &two[1]], &[&out]);
+    assert_eq!(error, Err(LibraryError::Index("index 4 is out of bounds for axis 1 with size 3".into())));
+}
+
+#[test]
+fn masks_of_every_dtype_and_shape() {
+    let mut rng = Rng(83);
+    let shapes: [&[usize]; 7] = [&[], &[0], &[100], &[30, 40], &[5, 7, 3], &[200_000], &[400, 500]];
+    for dtype in DType::ALL {
+        for shape in shapes {
+            let x = if rng.below(2) == 0 { Array::dense(dtype, shape) } else { Array::strided(&mut rng, dtype, shape) };
+            x.fill(|_| (rng.below(7) as f64 - 3.0, 0.0));
+            let mask = Array::dense(DType::Bool, shape);
+            let mask = if rng.below(2) == 0 { mask } else { Array::strided(&mut rng, DType::Bool, shape) };
+            let rare = 1 + rng.below(4);
+            mask.fill(|_| ((rng.below(4) < rare) as u8 as f64, 0.0));
+            let truth: Vec<bool> = mask.list().iter().map(|v| v.0 != 0.0).collect();
+            let all = x.list();
+            let want: Vec<Number> = all.iter().zip(&truth).filter(|(_, t)| **t).map(|(v, _)| *v).collect();
+            let packed = Array::dense(dtype, &[want.len()]);
+            run(&mut rng, &Pack::new(), &[&x, &mask], &[&packed]).unwrap();
+            assert_same(&packed.list(), &want, "pack");
+            let (roomy, count) = (Array::strided(&mut rng, dtype, &[want.len() + 3]), Array::dense(DType::I64, &[]));
+            run(&mut rng, &Pack::new(), &[&x, &mask], &[&roomy, &count]).unwrap();
+            assert_eq!(count.get(&[]).0 as usize, want.len());
+            assert_same(&roomy.list()[..want.len()], &want, "pack with room");
+            assert!(run(&mut rng, &Pack::new(), &[&x, &mask], &[&roomy]).is_err());
+
+            let mut places = Vec::new();
+            each_index(shape, |i| {
+                if x.get(i).0 != 0.0 {
+                    places.push(i.to_vec());
+                }
+            });
+            run(&mut rng, &CountTrue::new(), &[&x], &[&count]).unwrap();
+            assert_eq!(count.get(&[]).0 as usize, places.len());
+            if !shape.is_empty() {
+                let outs: Vec<Array> =
+                    shape.iter().map(|_| Array::strided(&mut rng, DType::I64, &[places.len()])).collect();
+                run(&mut rng, &Nonzero::new(), &[&x], &outs.iter().collect::<Vec<_>>()).unwrap();
+                for (axis, out) in outs.iter().enumerate() {
+                    assert!(out.list().iter().zip(&places).all(|(v, p)| v.0 as usize == p[axis]));
+                }
+            }
+
+            let values = Array::random(&mut rng, dtype, &[want.len()], false);
+            run(&mut rng, &Unpack::new(), &[&mask, &values], &[&x]).unwrap();
+            let mut next = values.list().into_iter();
+            let want: Vec<Number> =
+                all.iter().zip(&truth).map(|(v, t)| if *t { next.next().unwrap() } else { *v }).collect();
+            assert_same(&x.list(), &want, "unpack");
+        }
+    }
+    let (x, mask, values) =
+        (Array::dense(DType::F64, &[3]), Array::dense(DType::Bool, &[3]), Array::dense(DType::F64, &[3]));
+    mask.fill(|i| ((i[0] < 2) as u8 as f64, 0.0));
+    let words = "NumPy boolean array indexing assigns 3 input values to the 2 output values where the mask is true";
+    assert_eq!(run(&mut rng, &Unpack::new(), &[&mask, &values], &[&x]), Err(LibraryError::Value(words.into())));
+}
+
+#[test]
+fn searchsorted_both_sides() {
+    let mut rng = Rng(89);
+    for dtype in DType::ALL {
+        for n in [0, 1, 2, 37, 1000] {
+            let mut sorted = Array::random(&mut rng, dtype, &[n], false).list();
+            sorted.sort_by(|a, b| a.partial_cmp(b).unwrap());
+            let a = Array::strided(&mut rng, dtype, &[n]);
+            a.fill(|i| sorted[i[0]]);
+            let v = Array::random(&mut rng, dtype, &[300, 40], false);
+            let out = Array::strided(&mut rng, DType::I64, &[300, 40]);
+            let (shuffled, sorter) = (Array::dense(dtype, &[n]), Array::dense(DType::I64, &[n]));
+            for i in 0..n {
+                shuffled.set(&[n - 1 - i], sorted[i]);
+                sorter.set(&[i], ((n - 1 - i) as f64, 0.0));
+            }
+            for right in [false, true] {
+                let want: Vec<Number> = v
+                    .list()
+                    .iter()
+                    .map(|key| (sorted.iter().filter(|s| if right { *s <= key } else { *s < key }).count() as f64, 0.0))
+                    .collect();
+                run(&mut rng, &SearchSorted::new(right), &[&a, &v], &[&out]).unwrap();
+                assert_same(&out.list(), &want, &format!("{dtype} {n} {right}"));
+                run(&mut rng, &SearchSorted::new(right), &[&shuffled, &v, &sorter], &[&out]).unwrap();
+                assert_same(&out.list(), &want, &format!("sorter {dtype} {n} {right}"));
+            }
+        }
+    }
+}

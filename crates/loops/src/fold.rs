@@ -1,0 +1,177 @@
+//! Folds of a run into one element.
+
+use crate::cast::cast_fn;
+use crate::element::{Bool, Element, Half};
+use crate::isa::{Isa, for_each_isa};
+use crate::kernels::Truth;
+use crate::map::{Two, hush, splat, unhush};
+use crate::{BLOCK, FoldFn, In, fold_fn};
+use numloom_ir::{DType, ScalarOp};
+use std::mem::MaybeUninit;
+
+/// Folds many lanes side by side, then the lanes in a tree: for operations that do not mind the order.
+#[inline(always)]
+unsafe fn lanes_body<T: Element, K: Two<T, T, Out = T>>(n: usize, input: In, out: *mut u8) -> u8 {
+    let mut room = [const { MaybeUninit::<T>::uninit() }; BLOCK];
+    let run = if input.step != 0 {
+        input.ptr.cast::<T>()
+    } else {
+        splat(n, input.ptr.cast::<T>().read_unaligned(), room.as_mut_ptr().cast::<T>());
+        room.as_ptr().cast()
+    };
+    let quiet = hush(K::STYLE.quiet());
+    let mut flags = 0;
+    let result = if n >= 128 {
+        if size_of::<T>() >= 8 { lanes::<T, K, 32>(n, run, &mut flags) } else { lanes::<T, K, 64>(n, run, &mut flags) }
+    } else if n >= 8 {
+        lanes::<T, K, 8>(n, run, &mut flags)
+    } else {
+        let mut result = run.read_unaligned();
+        for i in 1..n {
+            result = K::call(result, run.add(i).read_unaligned(), &mut flags);
+        }
+        result
+    };
+    out.cast::<T>().write_unaligned(result);
+    unhush(quiet);
+    flags
+}
+
+#[inline(always)]
+unsafe fn lanes<T: Element, K: Two<T, T, Out = T>, const N: usize>(n: usize, run: *const T, flags: &mut u8) -> T {
+    let mut sums: [T; N] = run.cast::<[T; N]>().read_unaligned();
+    let mut i = N;
+    while i + N <= n {
+        for j in 0..N {
+            sums[j] = K::call(sums[j], run.add(i + j).read_unaligned(), flags);
+        }
+        i += N;
+    }
+    for j in 0..n - i {
+        sums[j] = K::call(sums[j], run.add(i + j).read_unaligned(), flags);
+    }
+    let mut width = N / 2;
+    while width > 0 {
+        for j in 0..width {
+            sums[j] = K::call(sums[j], sums[j + width], flags);
+        }
+        width /= 2;
+    }
+    sums[0]
+}
+
+for_each_isa!(lanes_fn = lanes_body[T: Element, K: Two<T, T, Out = T>](n: usize, input: In, out: *mut u8) -> u8);
+
+/// The fold of an operation that does not mind the order.
+pub(crate) fn any_order<T: Element, K: Two<T, T, Out = T>>(isa: Isa) -> FoldFn {
+    lanes_fn::<T, K>(isa)
+}
+
+/// Folds from the left, one after another.
+pub(crate) unsafe fn left<T: Element, K: Two<T, T, Out = T>>(n: usize, input: In, out: *mut u8) -> u8 {
+    let quiet = hush(K::STYLE.quiet());
+    let (mut result, mut flags) = (input.ptr.cast::<T>().read_unaligned(), 0);
+    for i in 1..n {
+        let next = input.ptr.add(i * input.step).cast::<T>().read_unaligned();
+        result = K::call(result, next, &mut flags);
+    }
+    out.cast::<T>().write_unaligned(result);
+    unhush(quiet);
+    flags
+}
+
+/// As `left`, from zero: one negative element becomes positive.
+pub(crate) unsafe fn left_from_zero<T: Element + Default, K: Two<T, T, Out = T>>(
+    n: usize,
+    input: In,
+    out: *mut u8,
+) -> u8 {
+    let (mut result, mut flags) = (T::default(), 0);
+    for i in 0..n {
+        let next = input.ptr.add(i * input.step).cast::<T>().read_unaligned();
+        result = K::call(result, next, &mut flags);
+    }
+    out.cast::<T>().write_unaligned(result);
+    flags
+}
+
+/// Sums, differences, products and quotients of binary16 are kept in `f32` and rounded once.
+pub(crate) unsafe fn half_in_f32<const OP: u8>(n: usize, input: In, out: *mut u8) -> u8 {
+    let op = ScalarOp::ALL[OP as usize];
+    let mut room = [const { MaybeUninit::<f32>::uninit() }; BLOCK];
+    let ptr = room.as_mut_ptr().cast::<u8>();
+    cast_fn(DType::F16, DType::F32)(n, &input, &ptr);
+    let fold = op.loop_for(DType::F32).and_then(|lp| fold_fn(op, lp)).expect("the same fold over f32");
+    let mut result = 0f32;
+    let flags = fold(n, In { ptr, step: size_of::<f32>() }, (&raw mut result).cast());
+    let mut rounding = 0;
+    out.cast::<Half>().write_unaligned(Half::narrow(result, &mut rounding));
+    flags | rounding
+}
+
+/// How truths fold: `mark` makes a lane's bit, bits of lanes `join`, and `answer` reads what came of it.
+pub(crate) trait Logic: 'static {
+    fn mark(truth: bool) -> u8;
+    fn join(a: u8, b: u8) -> u8;
+    fn answer(bit: u8) -> bool;
+}
+
+macro_rules! logic {
+    ($($k:ident |$t:ident| $mark:expr, |$a:ident, $b:ident| $join:expr, |$bit:ident| $answer:expr;)*) => { $(
+        pub(crate) struct $k;
+        impl Logic for $k {
+            #[inline(always)]
+            fn mark($t: bool) -> u8 {
+                $mark as u8
+            }
+            #[inline(always)]
+            fn join($a: u8, $b: u8) -> u8 {
+                $join
+            }
+            #[inline(always)]
+            fn answer($bit: u8) -> bool {
+                $answer
+            }
+        }
+    )* };
+}
+
+logic! {
+    All |t| !t, |a, b| a | b, |bit| bit == 0;
+    Any |t| t, |a, b| a | b, |bit| bit != 0;
+    Odd |t| t, |a, b| a ^ b, |bit| bit != 0;
+}
+
+#[inline(always)]
+unsafe fn logic_body<T: ElementTruth, L: Logic>(n: usize, input: In, out: *mut u8) -> u8 {
+    const LANES: usize = 64;
+    let run = input.ptr.cast::<T>();
+    let mut bits = [0u8; LANES];
+    let mut last = 0;
+    if input.step == 0 {
+        let bit = L::mark(run.read_unaligned().truth());
+        for _ in 0..n {
+            last = L::join(last, bit);
+        }
+    } else {
+        let mut i = 0;
+        while i + LANES <= n {
+            for j in 0..LANES {
+                bits[j] = L::join(bits[j], L::mark(run.add(i + j).read_unaligned().truth()));
+            }
+            i += LANES;
+        }
+        for j in i..n {
+            last = L::join(last, L::mark(run.add(j).read_unaligned().truth()));
+        }
+    }
+    let joined = bits.into_iter().fold(last, L::join);
+    out.cast::<Bool>().write(Bool::new(L::answer(joined)));
+    0
+}
+
+for_each_isa!(pub(crate) logic = logic_body[T: ElementTruth, L: Logic](n: usize, input: In, out: *mut u8) -> u8);
+
+/// An element that is true or false.
+pub(crate) trait ElementTruth: Element + Truth {}
+impl<T: Element + Truth> ElementTruth for T {}

@@ -1,0 +1,135 @@
+//! Division, absolute value, sign and power of complex numbers.
+
+use super::complex_functions::{exp, log};
+use crate::FP_INVALID;
+use crate::element::{C64, C128, Complex, Float, complex};
+use crate::kernel_macros::{one, two};
+
+/// Smith's division: scales by the larger part of the divisor, as NumPy does.
+macro_rules! quotient {
+    ($a:ident, $b:ident) => {{
+        if $b.re.abs() >= $b.im.abs() {
+            if $b.re == 0.0 && $b.im == 0.0 {
+                return over_zero($a, $b.re.abs());
+            }
+            let ratio = $b.im / $b.re;
+            let scale = 1.0 / ($b.re + $b.im * ratio);
+            complex(($a.re + $a.im * ratio) * scale, ($a.im - $a.re * ratio) * scale)
+        } else {
+            let ratio = $b.re / $b.im;
+            let scale = 1.0 / ($b.im + $b.re * ratio);
+            complex(($a.re * ratio + $a.im) * scale, ($a.im * ratio - $a.re) * scale)
+        }
+    }};
+}
+
+/// Apart, so that its division is not tried for other divisors, where it would raise.
+#[cold]
+#[inline(never)]
+fn over_zero<T: std::ops::Div<Output = T> + Copy>(a: Complex<T>, zero: T) -> Complex<T> {
+    complex(a.re / zero, a.im / zero)
+}
+
+// NumPy's comparison of the divisor's parts raises for NaN.
+two!(Divide, Scalar, [C64 C128], |a, b, flags| {
+    *flags |= if b.re.nan() | b.im.nan() { FP_INVALID } else { 0 };
+    quotient!(a, b)
+});
+
+one!(Reciprocal, Scalar, [C64 C128], |a, flags| {
+    *flags |= if a.re.nan() | a.im.nan() { FP_INVALID } else { 0 };
+    if a.im.abs() <= a.re.abs() {
+        let ratio = a.im / a.re;
+        let divisor = a.re + a.im * ratio;
+        complex(1.0 / divisor, -ratio / divisor)
+    } else {
+        let ratio = a.re / a.im;
+        let divisor = a.re * ratio + a.im;
+        complex(ratio / divisor, -1.0 / divisor)
+    }
+});
+
+// The larger part is scaled to about one, so that no square overflows or vanishes.
+one!(Absolute, Quiet, [C128] -> f64, |a| {
+    let (re, im) = (a.re.abs(), a.im.abs());
+    let exponent = (if re > im { re } else { im }.to_bits() >> 52).clamp(1, 2045);
+    let (down, up) = (f64::from_bits((2046 - exponent) << 52), f64::from_bits(exponent << 52));
+    let (x, y) = (re * down, im * down);
+    let length = (x * x + y * y).sqrt() * up;
+    if a.re.infinite() | a.im.infinite() { f64::INFINITY } else { length }
+});
+
+one!(Sign, Scalar, [C64 C128], |a| {
+    let length = a.re.hypot(a.im);
+    if length.nan() || a.re.infinite() & a.im.infinite() {
+        complex(T::NAN_PART, T::NAN_PART)
+    } else if a.re.infinite() {
+        complex(a.re.signum(), 0.0)
+    } else if length.infinite() {
+        complex(0.0, a.im.signum())
+    } else if length == 0.0 {
+        complex(0.0, 0.0)
+    } else {
+        complex(a.re / length, a.im / length)
+    }
+});
+
+impl C64 {
+    const NAN_PART: f32 = f32::NAN;
+}
+
+impl C128 {
+    const NAN_PART: f64 = f64::NAN;
+}
+
+fn product(a: C128, b: C128) -> C128 {
+    complex(a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re)
+}
+
+fn divided(a: C128, b: C128) -> C128 {
+    quotient!(a, b)
+}
+
+/// Whole exponents below this are products, as in NumPy.
+const LARGEST_PRODUCT: f64 = 100.0;
+
+fn power(a: C128, b: C128, flags: &mut u8) -> C128 {
+    if b.re == 0.0 && b.im == 0.0 {
+        return complex(1.0, 0.0);
+    }
+    if a.re == 0.0 && a.im == 0.0 {
+        if b.re > 0.0 {
+            return complex(0.0, 0.0);
+        }
+        *flags |= FP_INVALID;
+        return complex(f64::NAN, f64::NAN);
+    }
+    if b.im == 0.0 && b.re == b.re.trunc() && b.re.abs() < LARGEST_PRODUCT {
+        let whole = b.re as i32;
+        let positive = match whole {
+            1 => a,
+            2 => product(a, a),
+            3 => product(a, product(a, a)),
+            _ => by_squaring(a, whole.unsigned_abs()),
+        };
+        return if whole < 0 { divided(complex(1.0, 0.0), positive) } else { positive };
+    }
+    exp(product(b, log(a)))
+}
+
+fn by_squaring(a: C128, mut left: u32) -> C128 {
+    let (mut square, mut result) = (a, complex(1.0, 0.0));
+    loop {
+        if left & 1 != 0 {
+            result = product(result, square);
+        }
+        left >>= 1;
+        if left == 0 {
+            return result;
+        }
+        square = product(square, square);
+    }
+}
+
+two!(Power, Scalar, [C128], |a, b, flags| power(a, b, flags));
+two!(Power, Scalar, [C64], |a, b, flags| power(a.widen(), b.widen(), flags).narrow());

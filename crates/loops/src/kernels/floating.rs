@@ -1,0 +1,187 @@
+//! The parts of floating-point numbers: exponents, mantissas, neighbours, steps.
+
+use crate::element::{Float, Half};
+use crate::kernel_macros::{one, two};
+use crate::kernels;
+use crate::map::{OneToTwo, Style};
+use crate::{FP_OVERFLOW, FP_UNDERFLOW};
+
+two!(Heaviside, Quiet, [f32 f64], |a, b| {
+    let step = if a > 0.0 { 1.0 } else { 0.0 };
+    if a.nan() { a } else if a == 0.0 { b } else { step }
+});
+two!(Heaviside, Quiet, [Half], |a, b| {
+    let step = if a.negative() { 0 } else { 0x3c00 };
+    if a.nan() {
+        a
+    } else if a.zero() {
+        b
+    } else {
+        Half(step)
+    }
+});
+
+/// The next number after `$a` towards `$b`. Bits of one sign are in the order of the magnitudes.
+macro_rules! neighbour {
+    ($a:ident, $b:ident, $away:expr, $from:expr, $bits:expr) => {{
+        let bits = $bits;
+        $from(if $away { bits + 1 } else { bits - 1 })
+    }};
+}
+
+two!(Nextafter, QuietScalar, [f32 f64], |a, b, flags| {
+    if a.nan() | b.nan() {
+        a + b
+    } else if a == b {
+        b
+    } else {
+        let next = if a == 0.0 {
+            T::from_bits(1).with_sign_of(b)
+        } else {
+            neighbour!(a, b, (a < b) == (a > 0.0), T::from_bits, a.to_bits())
+        };
+        *flags |= if next.infinite() & a.finite() { FP_OVERFLOW } else { 0 };
+        *flags |= if next.abs() < T::MIN_POSITIVE { FP_UNDERFLOW } else { 0 };
+        next
+    }
+});
+two!(Nextafter, QuietScalar, [Half], |a, b, flags| {
+    let (x, y) = (a.widen(), b.widen());
+    if a.nan() | b.nan() {
+        Half(0x7e00)
+    } else if x == y {
+        a
+    } else if a.zero() {
+        Half(1 | b.0 & 0x8000)
+    } else {
+        let next = neighbour!(a, b, (x < y) == (x > 0.0), Half, a.0);
+        *flags |= if next.infinite() & a.finite() { FP_OVERFLOW } else { 0 };
+        next
+    }
+});
+
+one!(Spacing, QuietScalar, [f32 f64], |a, flags| {
+    if a.nan() {
+        a
+    } else if a.infinite() {
+        T::NAN
+    } else if a == 0.0 {
+        T::from_bits(1)
+    } else {
+        let next = T::from_bits(a.to_bits() + 1);
+        *flags |= if next.infinite() { FP_OVERFLOW } else { 0 };
+        next - a
+    }
+});
+one!(Spacing, QuietScalar, [Half], |a, flags| {
+    // NumPy measures binary16 towards plus infinity, wider floats away from zero.
+    if !a.finite() {
+        Half(0x7e00)
+    } else if a.zero() {
+        Half(1)
+    } else {
+        let next = Half(if a.negative() { a.0 - 1 } else { a.0 + 1 });
+        *flags |= if next.infinite() { FP_OVERFLOW } else { 0 };
+        if next.infinite() { next } else { Half::narrow(next.widen() - a.widen(), flags) }
+    }
+});
+
+/// Splitting into, and putting together from, mantissa and exponent.
+trait Parts: Float {
+    /// `self = mantissa * 2^exponent` with the mantissa in [0.5, 1).
+    fn split(self) -> (Self, i32);
+    /// `self * 2^exponent`, rounded once.
+    fn scale(self, exponent: i64) -> Self;
+    /// Fractional and integral part, each with the sign of the whole.
+    fn fraction(self) -> (Self, Self);
+}
+
+macro_rules! parts {
+    ($t:ty, $bits:ty, $places:literal, $bias:literal) => {
+        impl Parts for $t {
+            #[inline(always)]
+            fn split(self) -> ($t, i32) {
+                if self == 0.0 || !self.finite() {
+                    return (self, 0);
+                }
+                // 2^64 lifts every subnormal among the normal numbers.
+                let lifted = self.abs() < <$t>::MIN_POSITIVE;
+                let whole = if lifted { self * 18446744073709551616.0 } else { self };
+                const MASK: $bits = (2 * $bias + 1) << $places;
+                let exponent = ((whole.to_bits() & MASK) >> $places) as i32 - ($bias - 1);
+                let mantissa = <$t>::from_bits(whole.to_bits() & !MASK | ($bias - 1) << $places);
+                (mantissa, exponent - if lifted { 64 } else { 0 })
+            }
+
+            #[inline(always)]
+            fn scale(self, exponent: i64) -> $t {
+                let (mantissa, own) = self.split();
+                if mantissa == 0.0 || !mantissa.finite() {
+                    return self;
+                }
+                let total = (exponent.clamp(-10_000, 10_000) as i32) + own;
+                // A power of two by its bits; only the last of the two products can round.
+                let two_to = |e: i32| <$t>::from_bits(((e + $bias) as $bits) << $places);
+                let (first, last) = if total > $bias + 1 {
+                    (<$t>::MAX, 4.0)
+                } else if total > $bias - 1 {
+                    (two_to(total - 1), 2.0)
+                } else if total >= 2 - $bias {
+                    (two_to(total), 1.0)
+                } else {
+                    (two_to(2 - $bias), two_to((total - 2 + $bias).max(1 - $bias)))
+                };
+                mantissa * first * last
+            }
+
+            #[inline(always)]
+            fn fraction(self) -> ($t, $t) {
+                let whole = self.trunc();
+                let rest = if self.infinite() { 0.0 } else { self - whole };
+                (if self.nan() { self } else { rest.with_sign_of(self) }, whole)
+            }
+        }
+    };
+}
+
+parts!(f32, u32, 23, 127);
+parts!(f64, u64, 52, 1023);
+
+macro_rules! ldexp {
+    ($($t:ty)*) => { $(
+        two!(@ Ldexp, Scalar, $t, i32, $t, a, b, _flags, a.scale(b as i64));
+        two!(@ Ldexp, Scalar, $t, i64, $t, a, b, _flags, a.scale(b));
+    )* };
+}
+ldexp!(f32 f64);
+
+two!(@ Ldexp, Scalar, Half, i32, Half, a, b, flags, Half::narrow(a.widen().scale(b as i64), flags));
+two!(@ Ldexp, Scalar, Half, i64, Half, a, b, flags, Half::narrow(a.widen().scale(b), flags));
+
+macro_rules! pair {
+    ($k:ident, $t:ty, $second:ty, |$a:ident, $flags:ident| $e:expr) => {
+        impl OneToTwo<$t> for kernels::$k {
+            type First = $t;
+            type Second = $second;
+            const STYLE: Style = Style::QuietScalar;
+            #[inline(always)]
+            fn call($a: $t, $flags: &mut u8) -> ($t, $second) {
+                $e
+            }
+        }
+    };
+}
+
+pair!(Modf, f32, f32, |a, _flags| a.fraction());
+pair!(Modf, f64, f64, |a, _flags| a.fraction());
+pair!(Modf, Half, Half, |a, flags| halves(a.widen().fraction(), flags));
+pair!(Frexp, f32, i32, |a, _flags| a.split());
+pair!(Frexp, f64, i32, |a, _flags| a.split());
+pair!(Frexp, Half, i32, |a, flags| {
+    let (mantissa, exponent) = a.widen().split();
+    (Half::narrow(mantissa, flags), exponent)
+});
+
+fn halves((a, b): (f32, f32), flags: &mut u8) -> (Half, Half) {
+    (Half::narrow(a, flags), Half::narrow(b, flags))
+}

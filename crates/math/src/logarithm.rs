@@ -1,0 +1,144 @@
+//! log, log2, log10, log1p, logaddexp and logaddexp2: the argument as 2^k (1 + f) with 1 + f between
+//! √½ and √2, and a series in s = f / (2 + f).
+
+use crate::arithmetic::{LN2_42, LN2_REST, covered, fast_two_sum, halves, two_product, two_sum};
+use crate::blocks::{Lanes1, Lanes2};
+use crate::exponential::{exp_normal, exp2_normal};
+use crate::libm::{Log, Log1p, Log2, Log10, Logaddexp, Logaddexp2};
+use std::f64::consts::{LN_2, LOG2_E, LOG10_2, LOG10_E};
+
+const SQRT_HALF_BITS: u64 = 0x3fe6_a09e_667f_3bcd;
+const MANTISSA: u64 = (1 << 52) - 1;
+
+/// A positive normal number as `2^k * m`: `k` with the exponent's bias, and `m` from √½ to √2.
+#[inline(always)]
+fn split(x: f64) -> (u64, f64) {
+    let shifted = x.to_bits().wrapping_add(1f64.to_bits() - SQRT_HALF_BITS);
+    (shifted >> 52, f64::from_bits((shifted & MANTISSA).wrapping_add(SQRT_HALF_BITS)))
+}
+
+/// The exponent of [`split`] as a number.
+#[inline(always)]
+fn exponent(biased: u64) -> f64 {
+    const TWO_52: f64 = 4503599627370496.0;
+    f64::from_bits(biased | TWO_52.to_bits()) - (TWO_52 + 1023.0)
+}
+
+/// `2^k (1 + f)` as `(k, f)`.
+#[inline(always)]
+pub(crate) fn exponent_and_fraction(x: f64) -> (f64, f64) {
+    let (biased, m) = split(x);
+    (exponent(biased), m - 1.0)
+}
+
+/// `f²/2`, and what `f - f²/2` still lacks of log(1 + f).
+#[inline(always)]
+fn half_square_and_rest(f: f64) -> (f64, f64) {
+    let s = f / (2.0 + f);
+    let z = s * s;
+    let w = z * z;
+    let r = z * halves!(z, w;
+        [0.6666666666666698, 0.2857142870386262, 0.1818339415065562, 0.14757975928082542]
+        [0.39999999999611907, 0.2222220213979604, 0.1531809709650472]);
+    let half_square = 0.5 * f * f;
+    (half_square, s * (half_square + r))
+}
+
+/// log of a positive normal number.
+#[inline(always)]
+pub(crate) fn log_normal(x: f64) -> f64 {
+    let (k, f) = exponent_and_fraction(x);
+    let (half_square, rest) = half_square_and_rest(f);
+    k.mul_add(LN2_42, f - (half_square - k.mul_add(LN2_REST, rest)))
+}
+
+#[inline(always)]
+pub(crate) fn is_positive_normal(x: f64) -> bool {
+    (x >= f64::MIN_POSITIVE) & (x <= f64::MAX)
+}
+
+impl Lanes1<f64> for Log {
+    #[inline(always)]
+    fn lane(x: f64) -> f64 {
+        covered(is_positive_normal(x), log_normal(x))
+    }
+}
+
+/// log of a positive normal number in the base whose log(2) and 1 / log(base) are given in two parts.
+#[inline(always)]
+fn log_in_base(x: f64, (log2, log2_low): (f64, f64), (scale, scale_low): (f64, f64)) -> f64 {
+    let (k, f) = exponent_and_fraction(x);
+    let (half_square, rest) = half_square_and_rest(f);
+    let high = f - half_square;
+    let low = ((f - high) - half_square) + rest;
+    let (fraction, error) = two_product(high, scale);
+    let fraction_low = low.mul_add(scale, high.mul_add(scale_low, error));
+    let (whole, error) = two_product(k, log2);
+    let whole_low = k.mul_add(log2_low, error);
+    let (sum, error) = fast_two_sum(whole, fraction);
+    sum + (error + (fraction_low + whole_low))
+}
+
+impl Lanes1<f64> for Log2 {
+    #[inline(always)]
+    fn lane(x: f64) -> f64 {
+        covered(is_positive_normal(x), log_in_base(x, (1.0, 0.0), (LOG2_E, 2.0355273740931033e-17)))
+    }
+}
+
+impl Lanes1<f64> for Log10 {
+    #[inline(always)]
+    fn lane(x: f64) -> f64 {
+        let log2 = (LOG10_2, -2.8037281277851704e-18);
+        covered(is_positive_normal(x), log_in_base(x, log2, (LOG10_E, 1.098319650216765e-17)))
+    }
+}
+
+/// log(1 + x) for `x` above -1 and not among the largest, whose inverse is subnormal.
+#[inline(always)]
+pub(crate) fn log1p_finite(x: f64) -> f64 {
+    let (u, lost) = two_sum(1.0, x);
+    let (biased, m) = split(u);
+    let unscaled = biased == 1023;
+    let k = exponent(biased);
+    let f = if unscaled { x } else { m - 1.0 };
+    let down = f64::from_bits(2046u64.wrapping_sub(biased) << 52);
+    // `lost / u` to seven bits: it is far below the result, which this keeps to a hundredth of an ulp.
+    let inverse = f.mul_add(f.mul_add(0.9706801146570074, -1.0883769982044142), 1.0017835207507357);
+    let correction = if unscaled { 0.0 } else { lost * down * inverse };
+    let (half_square, rest) = half_square_and_rest(f);
+    let low = k.mul_add(LN2_REST, correction);
+    k.mul_add(LN2_42, f - (half_square - (rest + low))).copysign(x)
+}
+
+impl Lanes1<f64> for Log1p {
+    #[inline(always)]
+    fn lane(x: f64) -> f64 {
+        covered((x > -1.0) & (x < 1e300), log1p_finite(x))
+    }
+}
+
+/// Differences beyond this leave the larger argument, except beside 0: libm decides.
+const FAR: f64 = 700.0;
+
+impl Lanes2<f64> for Logaddexp {
+    #[inline(always)]
+    fn lane(a: f64, b: f64) -> f64 {
+        let larger = if a > b { a } else { b };
+        let distance = (a - b).abs();
+        let y = larger + log1p_finite(exp_normal(-distance));
+        let y = if a == b { a + LN_2 } else { y };
+        covered((distance < FAR) | (a == b), y)
+    }
+}
+
+impl Lanes2<f64> for Logaddexp2 {
+    #[inline(always)]
+    fn lane(a: f64, b: f64) -> f64 {
+        let larger = if a > b { a } else { b };
+        let distance = (a - b).abs();
+        let y = LOG2_E.mul_add(log1p_finite(exp2_normal(-distance)), larger);
+        let y = if a == b { a + 1.0 } else { y };
+        covered((distance < FAR) | (a == b), y)
+    }
+}

@@ -1,0 +1,118 @@
+//! power, cbrt, hypot and fmod.
+
+use crate::arithmetic::{LN2_42, LN2_REST, covered, fast_two_sum, horner, two_product, two_sum};
+use crate::blocks::{Lanes1, Lanes2};
+use crate::exponential::{exp_extended, exp_is_normal};
+use crate::libm::{Cbrt, Fmod, Hypot, Power};
+use crate::logarithm::{exponent_and_fraction, is_positive_normal};
+
+/// log of a positive normal number to about 68 bits, as an unevaluated sum.
+///
+/// With s = f / (2 + f), log(1 + f) is s (2 + s² (2/3 + s² q(s²))). The parts down to 2/3 are carried
+/// in two doubles; what q adds is below 2^-13 of the result, so one double is enough for it.
+#[inline(always)]
+fn extended_log(x: f64) -> (f64, f64) {
+    const TWO_THIRDS: f64 = 0.6666666666666666;
+    const TWO_THIRDS_LOW: f64 = 3.700743415417188e-17;
+
+    let (k, f) = exponent_and_fraction(x);
+    let (below, below_low) = fast_two_sum(2.0, f);
+    let inverse = 1.0 / below;
+    let s = f * inverse;
+    let s_low = s.mul_add(-below_low, s.mul_add(-below, f)) * inverse;
+
+    let (z, z_error) = two_product(s, s);
+    let z_low = (2.0 * s).mul_add(s_low, z_error);
+    let q = horner!(z; 0.39999999999999997, 0.28571428571432533, 0.22222222220367335, 0.1818181854912596,
+        0.15384577179106954, 0.13335590862059504, 0.11688584116945058, 0.11881621281849059);
+    let (c, c_error) = fast_two_sum(TWO_THIRDS, z * q);
+    let c_low = c_error + TWO_THIRDS_LOW;
+
+    let (p, p_error) = two_product(z, c);
+    let p_low = z.mul_add(c_low, z_low.mul_add(c, p_error));
+    let (g, g_error) = fast_two_sum(2.0, p);
+    let g_low = g_error + p_low;
+
+    let (fraction, error) = two_product(s, g);
+    let fraction_low = s.mul_add(g_low, s_low.mul_add(g, error));
+    let (sum, error) = fast_two_sum(k * LN2_42, fraction);
+    (sum, error + k.mul_add(LN2_REST, fraction_low))
+}
+
+/// `magnitude` with the sign of a power of `x`, NaN where `x` is negative and `y` not an integer.
+#[inline(always)]
+pub(crate) fn with_sign_of_power(magnitude: f64, x: f64, y: f64) -> f64 {
+    let half = 0.5 * y;
+    let integer = y.floor() == y;
+    let odd = integer & (half.floor() != half);
+    let negated = if odd { -magnitude } else { magnitude };
+    let of_negative = covered(integer, negated);
+    if x < 0.0 { of_negative } else { magnitude }
+}
+
+impl Lanes2<f64> for Power {
+    #[inline(always)]
+    fn lane(x: f64, y: f64) -> f64 {
+        let a = x.abs();
+        let (log, log_low) = extended_log(a);
+        let (exponent, error) = two_product(y, log);
+        let magnitude = exp_extended(exponent, y.mul_add(log_low, error));
+        let y = with_sign_of_power(magnitude, x, y);
+        covered(is_positive_normal(a) & exp_is_normal(exponent), y)
+    }
+}
+
+impl Lanes1<f64> for Cbrt {
+    #[inline(always)]
+    fn lane(x: f64) -> f64 {
+        // A third of the exponent and mantissa together, and the bias put right: good to 3%.
+        const BIAS: u64 = 715094163;
+        const THIRD: u64 = 0xaaaa_aaab;
+        let a = x.abs();
+        let third = ((a.to_bits() >> 32) * THIRD) >> 33;
+        let guess = f64::from_bits((third + BIAS) << 32);
+
+        let inverse = 1.0 / a;
+        let error = (guess * guess * guess).mul_add(inverse, -1.0);
+        let t = guess
+            * horner!(error; 1.0000000047010218, -0.3333303223409689, 0.22221524246364335, -0.1742137708149469,
+                0.1457469210570704);
+        // One step of Newton's from 22 bits, with the cube taken in two parts.
+        let (square, square_low) = two_product(t, t);
+        let (cube, cube_error) = two_product(square, t);
+        let residual = ((cube - a) + square_low.mul_add(t, cube_error)) * inverse;
+        // (1 + residual)^(-1/3) - 1.
+        let step = residual * residual.mul_add(2.0 / 9.0, -1.0 / 3.0);
+        let y = step.mul_add(t, t).copysign(x);
+        covered(is_positive_normal(a) & (a < 1e300), y)
+    }
+}
+
+impl Lanes2<f64> for Hypot {
+    #[inline(always)]
+    fn lane(a: f64, b: f64) -> f64 {
+        let (a, b) = (a.abs(), b.abs());
+        let larger = if a > b { a } else { b };
+        let (a2, a2_low) = two_product(a, a);
+        let (b2, b2_low) = two_product(b, b);
+        let (sum, error) = two_sum(a2, b2);
+        let root = sum.sqrt();
+        let residual = root.mul_add(-root, sum) + (error + (a2_low + b2_low));
+        let y = root + residual / (2.0 * root);
+        covered((larger > 1e-140) & (larger < 1e150), y)
+    }
+}
+
+impl Lanes2<f64> for Fmod {
+    #[inline(always)]
+    fn lane(x: f64, y: f64) -> f64 {
+        const EXACT: f64 = 4503599627370496.0;
+        let (a, b) = (x.abs(), y.abs());
+        let quotient = (a / b).trunc();
+        // The rounded quotient may be one off; the remainder of it is exact all the same.
+        let r = quotient.mul_add(-b, a);
+        let r = if r < 0.0 { r + b } else { r };
+        let r = if r >= b { r - b } else { r };
+        covered((quotient < EXACT) & (b <= f64::MAX), r.copysign(x))
+    }
+}

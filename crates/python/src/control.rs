@@ -1,0 +1,71 @@
+//! The runtime from Python: waiting, counters, plans, and the life of the process.
+
+use crate::convert;
+use crate::{errors, provenance};
+use numloom_runtime::record;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+/// Waits for one array, or for everything recorded so far.
+#[pyfunction]
+#[pyo3(signature = (x=None))]
+fn sync(py: Python<'_>, x: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
+    match x.filter(|x| !x.is_none()) {
+        Some(x) => errors::sync(py, &convert::array(x)?),
+        None => errors::sync_all(py),
+    }
+}
+
+/// Counters of the runtime.
+#[pyfunction]
+fn stats(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
+    let out = PyDict::new(py);
+    for (name, count, _) in record::stats() {
+        out.set_item(name, count)?;
+    }
+    Ok(out)
+}
+
+/// The tasks that would make `x`, as text.
+#[pyfunction]
+fn explain(x: &Bound<'_, PyAny>) -> PyResult<String> {
+    let py = x.py();
+    Ok(record::explain(&convert::array(x)?, |p| provenance::line(py, p)))
+}
+
+/// Whether the contents are there without waiting.
+#[pyfunction]
+fn is_ready(x: &Bound<'_, PyAny>) -> PyResult<bool> {
+    Ok(record::is_ready(&convert::array(x)?))
+}
+
+#[pyfunction]
+fn _before_fork(py: Python<'_>) {
+    py.detach(record::before_fork);
+}
+
+#[pyfunction]
+fn _after_fork_in_child() {
+    record::after_fork_in_child();
+}
+
+#[pyfunction]
+fn _shutdown(py: Python<'_>) {
+    py.detach(record::shutdown);
+}
+
+pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
+    let py = m.py();
+    m.add_function(wrap_pyfunction!(sync, m)?)?;
+    m.add_function(wrap_pyfunction!(stats, m)?)?;
+    m.add_function(wrap_pyfunction!(explain, m)?)?;
+    m.add_function(wrap_pyfunction!(is_ready, m)?)?;
+    let hooks = PyDict::new(py);
+    hooks.set_item("before", wrap_pyfunction!(_before_fork, m)?)?;
+    hooks.set_item("after_in_child", wrap_pyfunction!(_after_fork_in_child, m)?)?;
+    if let Some(register) = py.import("os")?.getattr_opt("register_at_fork")? {
+        register.call((), Some(&hooks))?;
+    }
+    py.import("atexit")?.call_method1("register", (wrap_pyfunction!(_shutdown, m)?,))?;
+    Ok(())
+}

@@ -1,0 +1,331 @@
+//! Python objects as operands, dtypes, values: fast for our own classes and Python numbers, through NumPy
+//! for everything else.
+
+use crate::errors::Unsupported;
+use crate::handle::{self, NdArray, Scalar};
+use crate::numpy_api::{Foreign, api};
+use crate::protocols::Exporter;
+use crate::{errors, provenance};
+use numloom_ir::{DType, Value, View};
+use numloom_runtime::{Array, record};
+use pyo3::exceptions::{PyOverflowError, PyTypeError};
+use pyo3::ffi;
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyComplex, PyFloat, PyInt, PyMemoryView, PyString};
+
+/// An argument of a ufunc or assignment, as type resolution wants to see it.
+pub enum Arg {
+    /// `scalar`: a `Scalar` or a 0-d array.
+    Array { array: Array, scalar: bool },
+    /// A typed scalar: a Python bool or a NumPy scalar.
+    Value(Value),
+    /// A Python int, which is weak (NEP 50).
+    Int(i128),
+    /// A Python int beyond 64 bits, signed or unsigned.
+    BigInt(Py<PyAny>),
+    Float(f64),
+    Complex(f64, f64),
+}
+
+/// Reads any object as an argument. Dtypes we do not have raise `Unsupported`.
+#[inline]
+pub fn arg(obj: &Bound<'_, PyAny>) -> PyResult<Arg> {
+    if let Ok(a) = obj.cast_exact::<NdArray>() {
+        let array = a.borrow().array.clone();
+        return Ok(Arg::Array { scalar: array.view.ndim() == 0, array });
+    }
+    if let Ok(s) = obj.cast_exact::<Scalar>() {
+        return Ok(Arg::Array { array: s.borrow().array.clone(), scalar: true });
+    }
+    match python_number(obj)? {
+        Some(number) => Ok(number),
+        None => foreign_arg(obj),
+    }
+}
+
+/// Python's own numbers, by exact type.
+#[inline]
+fn python_number(obj: &Bound<'_, PyAny>) -> PyResult<Option<Arg>> {
+    if let Ok(f) = obj.cast_exact::<PyFloat>() {
+        return Ok(Some(Arg::Float(f.value())));
+    }
+    if obj.is_exact_instance_of::<PyInt>() {
+        return int_arg(obj).map(Some);
+    }
+    if let Ok(b) = obj.cast_exact::<PyBool>() {
+        return Ok(Some(Arg::Value(Value::from_i128(DType::Bool, b.is_true() as i128))));
+    }
+    if let Ok(c) = obj.cast_exact::<PyComplex>() {
+        return Ok(Some(Arg::Complex(c.real(), c.imag())));
+    }
+    Ok(None)
+}
+
+fn int_arg(obj: &Bound<'_, PyAny>) -> PyResult<Arg> {
+    Ok(match small_int(obj)? {
+        Some(v) => Arg::Int(v),
+        None => Arg::BigInt(obj.clone().unbind()),
+    })
+}
+
+/// A Python int that fits in 64 bits, signed or unsigned.
+pub fn small_int(obj: &Bound<'_, PyAny>) -> PyResult<Option<i128>> {
+    let mut overflow = 0;
+    // SAFETY: `obj` is a Python int; errors are fetched.
+    let v = unsafe { ffi::PyLong_AsLongLongAndOverflow(obj.as_ptr(), &mut overflow) };
+    if overflow == 0 {
+        return if v == -1 && PyErr::occurred(obj.py()) { Err(PyErr::fetch(obj.py())) } else { Ok(Some(v as i128)) };
+    }
+    match obj.extract::<u64>() {
+        Ok(v) => Ok(Some(v as i128)),
+        Err(e) if e.is_instance_of::<PyOverflowError>(obj.py()) => Ok(None),
+        Err(e) => Err(e),
+    }
+}
+
+#[cold]
+fn foreign_arg(obj: &Bound<'_, PyAny>) -> PyResult<Arg> {
+    let py = obj.py();
+    let numpy = api(py);
+    if let Some(v) = numpy.scalar_value(obj) {
+        return Ok(Arg::Value(v));
+    }
+    if let Some(a) = handle::as_ndarray(obj) {
+        let array = a.borrow().array.clone();
+        return Ok(Arg::Array { scalar: array.view.ndim() == 0, array });
+    }
+    if numpy.is_array(obj) {
+        let (array, _) = borrow_numpy(obj)?;
+        return Ok(Arg::Array { scalar: array.view.ndim() == 0, array });
+    }
+    if let Ok(f) = obj.cast::<PyFloat>() {
+        return Ok(Arg::Float(f.value()));
+    }
+    if obj.is_instance_of::<PyInt>() {
+        return int_arg(obj);
+    }
+    if let Ok(c) = obj.cast::<PyComplex>() {
+        return Ok(Arg::Complex(c.real(), c.imag()));
+    }
+    if obj.is_instance_of::<PyString>() || obj.is_none() {
+        return Err(Unsupported::new_err("this dtype is not supported"));
+    }
+    let made = numpy.numpy(py).call_method1("asarray", (obj,))?;
+    let array = own_numpy(&made)?;
+    Ok(Arg::Array { scalar: array.view.ndim() == 0, array })
+}
+
+/// Any array-like as an array, with the type NumPy would give it alone.
+pub fn array(obj: &Bound<'_, PyAny>) -> PyResult<Array> {
+    let py = obj.py();
+    match arg(obj)? {
+        Arg::Array { array, .. } => Ok(array),
+        Arg::Value(v) => constant(py, v),
+        Arg::Int(v) if v <= i64::MAX as i128 => constant(py, Value::from_i128(DType::I64, v)),
+        Arg::Int(v) => constant(py, Value::from_i128(DType::U64, v)),
+        Arg::BigInt(_) => Err(Unsupported::new_err("integers beyond 64 bits are not supported")),
+        Arg::Float(v) => constant(py, Value::from_f64(DType::F64, v)),
+        Arg::Complex(re, im) => constant(py, Value::from_complex(DType::C128, re, im)),
+    }
+}
+
+/// Like `array`, with the length known.
+pub fn sized_array(obj: &Bound<'_, PyAny>) -> PyResult<Array> {
+    if let Some(a) = handle::as_ndarray(obj) {
+        return handle::sized(a);
+    }
+    array(obj)
+}
+
+/// A 0-d array holding `v`.
+pub fn constant(py: Python<'_>, v: Value) -> PyResult<Array> {
+    // SAFETY: the value's bytes are one element.
+    unsafe { record::from_host(v.dtype, &[], &[], v.bytes.as_ptr(), || provenance::here(py)) }
+        .map_err(|e| errors::raise(py, e))
+}
+
+/// The bytes a foreign view touches, as a view inside `[start, start + nbytes)`.
+fn enclose(f: &Foreign) -> (View, *mut u8, usize) {
+    let (mut lo, mut hi) = (0isize, 0isize);
+    if !f.shape.contains(&0) {
+        for (&d, &s) in f.shape.iter().zip(&f.strides) {
+            let reach = (d as isize - 1) * s;
+            if reach < 0 { lo += reach } else { hi += reach }
+        }
+        hi += f.dtype.size() as isize;
+    }
+    let view =
+        View { dtype: f.dtype, offset: (-lo) as usize, shape: f.shape.clone(), strides: f.strides.clone() };
+    (view, f.data.wrapping_offset(lo), (hi - lo) as usize)
+}
+
+/// NumPy arrays that are misaligned are copied by NumPy first.
+fn describe_aligned<'py>(obj: &Bound<'py, PyAny>) -> PyResult<(Bound<'py, PyAny>, Foreign)> {
+    let numpy = api(obj.py());
+    let f = numpy.describe(obj)?;
+    if f.aligned {
+        return Ok((obj.clone(), f));
+    }
+    let copy = numpy.numpy(obj.py()).call_method1("array", (obj,))?;
+    let f = numpy.describe(&copy)?;
+    Ok((copy, f))
+}
+
+/// The array of ours that a NumPy array is a view of, if it is one.
+fn exported_by_us(obj: &Bound<'_, PyAny>, f: &Foreign) -> Option<Array> {
+    let py = obj.py();
+    let mut at = obj.clone();
+    loop {
+        if let Ok(exporter) = at.cast_exact::<Exporter>() {
+            let whole = exporter.get().array();
+            let first = record::data(&whole).ok()?;
+            let offset = (f.data as isize).wrapping_sub(first as isize) + whole.view.offset as isize;
+            let view = View {
+                dtype: f.dtype,
+                offset: usize::try_from(offset).ok()?,
+                shape: f.shape.clone(),
+                strides: f.strides.clone(),
+            };
+            return Some(whole.with_view(view));
+        }
+        at = match at.cast::<PyMemoryView>() {
+            Ok(view) => view.getattr("obj").ok()?,
+            Err(_) => api(py).base(&at)?,
+        };
+    }
+}
+
+/// An array over a NumPy array's memory, which NumPy's side goes on seeing; and whether it may be written.
+pub fn borrow_numpy(obj: &Bound<'_, PyAny>) -> PyResult<(Array, bool)> {
+    let (obj, f) = describe_aligned(obj)?;
+    if let Some(ours) = exported_by_us(&obj, &f) {
+        return Ok((ours, f.writeable));
+    }
+    Ok((adopt(&obj, &f, true), f.writeable))
+}
+
+/// An array over the memory of a NumPy array that only the caller refers to; shared ones are borrowed instead.
+pub fn own_numpy(obj: &Bound<'_, PyAny>) -> PyResult<Array> {
+    own_numpy_held(obj, 1)
+}
+
+/// Like `own_numpy`, where `held` references (variables, containers) are known to go away.
+pub fn own_numpy_held(obj: &Bound<'_, PyAny>, held: isize) -> PyResult<Array> {
+    let fresh = is_fresh(obj, held);
+    let (obj, f) = describe_aligned(obj)?;
+    if let Some(ours) = exported_by_us(&obj, &f) {
+        return Ok(ours);
+    }
+    Ok(adopt(&obj, &f, !(fresh && f.writeable)))
+}
+
+fn references(obj: &Bound<'_, PyAny>) -> isize {
+    // SAFETY: a live object.
+    unsafe { ffi::Py_REFCNT(obj.as_ptr()) }
+}
+
+/// Whether nobody else can reach this memory: the array, and every array it is a view of, is referred to only
+/// from where we stand.
+fn is_fresh(obj: &Bound<'_, PyAny>, held: isize) -> bool {
+    let numpy = api(obj.py());
+    if references(obj) > held {
+        return false;
+    }
+    let mut at = obj.clone();
+    loop {
+        match numpy.describe(&at) {
+            Ok(f) if f.owns_data => return true,
+            Ok(_) => {}
+            Err(_) => return false,
+        }
+        let Some(base) = numpy.base(&at) else { return false };
+        // The view's reference and ours.
+        if !numpy.is_exact_array(&base) || references(&base) > 2 {
+            return false;
+        }
+        at = base;
+    }
+}
+
+/// Raises unless the object is a `numpy.ndarray`.
+pub fn expect_numpy(obj: &Bound<'_, PyAny>) -> PyResult<()> {
+    if api(obj.py()).is_array(obj) { Ok(()) } else { Err(PyTypeError::new_err("a numpy.ndarray is expected")) }
+}
+
+fn adopt(obj: &Bound<'_, PyAny>, f: &Foreign, exposed: bool) -> Array {
+    let py = obj.py();
+    let (view, start, nbytes) = enclose(f);
+    // SAFETY: the owner is the NumPy array, which keeps this memory; arrays that NumPy may not write are
+    // never written by us, because their handles are not writeable.
+    unsafe { record::adopt(view, start, nbytes, Box::new(obj.clone().unbind()), exposed, || provenance::here(py)) }
+}
+
+/// Anything `numpy.dtype()` takes; `Unsupported` (a TypeError) for types that are not ours.
+pub fn dtype_from_py(obj: &Bound<'_, PyAny>) -> PyResult<DType> {
+    let py = obj.py();
+    let numpy = api(py);
+    if let Some(d) = numpy.dtype_of(obj).or_else(|| numpy.dtype_of_scalar_type(obj.as_ptr().cast())) {
+        return Ok(d);
+    }
+    let descr = numpy.numpy(py).call_method1("dtype", (obj,))?;
+    numpy
+        .dtype_of(&descr)
+        .ok_or_else(|| Unsupported::new_err(format!("the dtype {} is not supported", descr.str().map_or(String::new(), |s| s.to_string()))))
+}
+
+/// `dtype_from_py` of an optional argument, where None means "not given".
+pub fn dtype_option(obj: Option<&Bound<'_, PyAny>>) -> PyResult<Option<DType>> {
+    match obj {
+        Some(o) if !o.is_none() => dtype_from_py(o).map(Some),
+        _ => Ok(None),
+    }
+}
+
+/// The `numpy.dtype` object.
+#[inline]
+pub fn dtype_to_py(py: Python<'_>, d: DType) -> Py<PyAny> {
+    api(py).descr(d).clone_ref(py)
+}
+
+/// A Python int as a value of `dtype`; NumPy's OverflowError when it does not fit.
+pub fn int_value(py: Python<'_>, v: i128, dtype: DType) -> PyResult<Value> {
+    let made = Value::from_i128(dtype, v);
+    if dtype.is_integer() && made.to_i128() != v {
+        return Err(out_of_bounds(py, &v.to_string(), dtype));
+    }
+    Ok(made)
+}
+
+pub fn out_of_bounds(_py: Python<'_>, v: &str, dtype: DType) -> PyErr {
+    PyOverflowError::new_err(format!("Python integer {v} out of bounds for {dtype}"))
+}
+
+/// One argument that must be an `ndarray` of ours.
+pub fn expect_ndarray<'a, 'py>(obj: &'a Bound<'py, PyAny>, what: &str) -> PyResult<&'a Bound<'py, NdArray>> {
+    handle::as_ndarray(obj).ok_or_else(|| PyTypeError::new_err(format!("{what} must be a numloom.ndarray")))
+}
+
+/// The element of a 0-d array; a sync point.
+pub fn value_of(py: Python<'_>, array: &Array) -> PyResult<Value> {
+    errors::sync(py, array)?;
+    ready_value(py, array)
+}
+
+/// The first element of an array whose contents are there.
+#[inline]
+pub fn ready_value(py: Python<'_>, array: &Array) -> PyResult<Value> {
+    let p = record::data(array).map_err(|e| errors::raise(py, e))?;
+    // SAFETY: the array is ready, so its first element is readable.
+    Ok(unsafe { Value::from_bytes(array.view.dtype, std::slice::from_raw_parts(p, array.view.dtype.size())) })
+}
+
+/// A Python number: what `item()` gives.
+pub fn value_to_py(py: Python<'_>, v: &Value) -> PyResult<Py<PyAny>> {
+    Ok(match v.dtype {
+        DType::Bool => PyBool::new(py, v.bytes[0] != 0).to_owned().into_any().unbind(),
+        DType::U64 => (v.to_i128() as u64).into_pyobject(py)?.into_any().unbind(),
+        d if d.is_integer() => (v.to_i128() as i64).into_pyobject(py)?.into_any().unbind(),
+        d if d.is_complex() => PyComplex::from_doubles(py, v.to_f64(), v.imag()).into_any().unbind(),
+        _ => PyFloat::new(py, v.to_f64()).into_any().unbind(),
+    })
+}

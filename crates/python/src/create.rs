@@ -1,0 +1,258 @@
+//! New arrays: empty, filled, counted, and made from other objects.
+
+use crate::assign::{self, Source};
+use crate::convert;
+use crate::handle::{self, NdArray};
+use crate::index::{check_new_size, copy_as};
+use crate::layout::{self, OrderArg};
+use crate::numpy_api::api;
+use crate::{errors, provenance};
+use numloom_ir::{DType, Value, View};
+use numloom_runtime::{Array, MapOp, Operand, record};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+/// An array without contents, from Python's arguments.
+pub fn empty_array(
+    shape: &Bound<'_, PyAny>,
+    dtype: Option<&Bound<'_, PyAny>>,
+    order: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Array> {
+    let py = shape.py();
+    let dtype = convert::dtype_option(dtype)?.unwrap_or(DType::F64);
+    let order = layout::order(order, OrderArg::C)?;
+    let shape = layout::shape(shape)?;
+    check_new_size(&shape, dtype)?;
+    let plain = if order == OrderArg::F { numloom_ir::view::Order::F } else { numloom_ir::view::Order::C };
+    record::empty(dtype, &shape, plain, || provenance::here(py)).map_err(|e| errors::raise(py, e))
+}
+
+/// An array of layout `view` with one value everywhere.
+pub fn filled(py: Python<'_>, view: View, value: Value) -> PyResult<Array> {
+    let at = || provenance::here(py);
+    let out = record::empty_view(view, at).map_err(|e| errors::raise(py, e))?;
+    record::map(MapOp::Copy, &[Operand::Value(value)], &[&out], None, at).map_err(|e| errors::raise(py, e))?;
+    Ok(out)
+}
+
+#[pyfunction]
+#[pyo3(signature = (shape, dtype=None, order=None))]
+fn empty(
+    shape: &Bound<'_, PyAny>,
+    dtype: Option<&Bound<'_, PyAny>>,
+    order: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Py<PyAny>> {
+    handle::wrap(shape.py(), empty_array(shape, dtype, order)?)
+}
+
+/// An array like `x` in shape and, for order K, in layout; without contents.
+#[pyfunction]
+#[pyo3(signature = (x, dtype=None, order=None, shape=None))]
+fn empty_like(
+    x: &Bound<'_, PyAny>,
+    dtype: Option<&Bound<'_, PyAny>>,
+    order: Option<&Bound<'_, PyAny>>,
+    shape: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Py<PyAny>> {
+    let py = x.py();
+    let like = convert::sized_array(x)?;
+    let dtype = convert::dtype_option(dtype)?.unwrap_or(like.view.dtype);
+    let order = layout::order(order, OrderArg::K)?;
+    let view = match shape.filter(|s| !s.is_none()) {
+        None => order.layout(&like.view, dtype),
+        Some(s) => {
+            let shape = layout::shape(s)?;
+            if shape.len() == like.view.ndim() {
+                order.layout(&View { shape, ..like.view.clone() }, dtype)
+            } else {
+                let plain = if order == OrderArg::F { numloom_ir::view::Order::F } else { numloom_ir::view::Order::C };
+                View::dense(dtype, &shape, plain)
+            }
+        }
+    };
+    check_new_size(&view.shape, dtype)?;
+    let out = record::empty_view(view, || provenance::here(py)).map_err(|e| errors::raise(py, e))?;
+    handle::wrap(py, out)
+}
+
+#[pyfunction]
+#[pyo3(signature = (shape, fill_value, dtype=None, order=None))]
+fn full(
+    shape: &Bound<'_, PyAny>,
+    fill_value: &Bound<'_, PyAny>,
+    dtype: Option<&Bound<'_, PyAny>>,
+    order: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Py<PyAny>> {
+    let py = shape.py();
+    let dtype = match convert::dtype_option(dtype)? {
+        Some(d) => d,
+        None => convert::array(fill_value)?.view.dtype,
+    };
+    let value = assign::source(fill_value, dtype)?;
+    let descr = convert::dtype_to_py(py, dtype);
+    let out = empty_array(shape, Some(descr.bind(py)), order)?;
+    assign::store(py, &out, value, None)?;
+    handle::wrap(py, out)
+}
+
+/// `start + step * i` for `i < n`, in `dtype`.
+#[pyfunction]
+fn iota(start: &Bound<'_, PyAny>, step: &Bound<'_, PyAny>, n: usize, dtype: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+    let py = start.py();
+    let dtype = convert::dtype_from_py(dtype)?;
+    let read = |obj: &Bound<'_, PyAny>| -> PyResult<Value> {
+        match assign::source(obj, dtype)? {
+            Source::Value(v) => Ok(v),
+            Source::Array(a) => Ok(convert::value_of(py, &a)?.cast(dtype)),
+        }
+    };
+    let (start, step) = (read(start)?, read(step)?);
+    check_new_size(&[n], dtype)?;
+    let at = || provenance::here(py);
+    let out = record::empty(dtype, &[n], numloom_ir::view::Order::C, at).map_err(|e| errors::raise(py, e))?;
+    record::map(MapOp::Iota { start, step }, &[], &[&out], None, at).map_err(|e| errors::raise(py, e))?;
+    handle::wrap(py, out)
+}
+
+/// What `numpy.asarray` and `numpy.array` do, for dtypes that are ours.
+#[pyfunction]
+#[pyo3(signature = (obj, dtype=None, copy=None, order=None, ndmin=0))]
+fn asarray(
+    obj: &Bound<'_, PyAny>,
+    dtype: Option<&Bound<'_, PyAny>>,
+    copy: Option<bool>,
+    order: Option<&Bound<'_, PyAny>>,
+    ndmin: usize,
+) -> PyResult<Py<PyAny>> {
+    let py = obj.py();
+    let wanted = convert::dtype_option(dtype)?;
+    let how = layout::order(order, OrderArg::K)?;
+    if let Some(x) = handle::as_ndarray(obj) {
+        let array = handle::sized(x)?;
+        return settle(py, array, wanted, copy, how, ndmin, |array, same| match same {
+            true => Ok(obj.clone().unbind()),
+            false => handle::wrap_view(x, array),
+        });
+    }
+    if api(py).is_array(obj) {
+        let (array, writeable) = convert::borrow_numpy(obj)?;
+        return settle(py, array, wanted, copy, how, ndmin, |array, _| {
+            let base = Some(obj.clone().unbind());
+            Ok(Py::new(py, NdArray { array, writeable, base, exported: None })?.into_any())
+        });
+    }
+    if let Some(s) = handle::as_scalar(obj) {
+        let array = s.borrow().array.clone();
+        return settle(py, array, wanted, Some(true), how, ndmin, |array, _| handle::wrap(py, array));
+    }
+    let plain = obj.is_instance_of::<pyo3::types::PyFloat>() || obj.is_instance_of::<pyo3::types::PyInt>();
+    if plain && copy != Some(false) {
+        let array = match wanted {
+            None => convert::array(obj)?,
+            Some(d) => match assign::source(obj, d)? {
+                Source::Value(v) => convert::constant(py, v)?,
+                Source::Array(a) => a,
+            },
+        };
+        return handle::wrap(py, array.with_view(at_least(&array.view, ndmin)));
+    }
+    let kwargs = PyDict::new(py);
+    kwargs.set_item("dtype", dtype)?;
+    kwargs.set_item("copy", copy)?;
+    kwargs.set_item("order", order.map_or_else(|| "K".into_pyobject(py).map(|s| s.into_any()), |o| Ok(o.clone()))?)?;
+    kwargs.set_item("ndmin", ndmin)?;
+    let made = api(py).numpy(py).call_method("array", (obj,), Some(&kwargs))?;
+    handle::wrap(py, convert::own_numpy(&made)?)
+}
+
+fn at_least(view: &View, ndmin: usize) -> View {
+    let mut v = view.clone();
+    while v.ndim() < ndmin {
+        v = v.expand(0);
+    }
+    v
+}
+
+/// The array itself where it already is what was asked for, else a copy.
+fn settle(
+    py: Python<'_>,
+    array: Array,
+    dtype: Option<DType>,
+    copy: Option<bool>,
+    order: OrderArg,
+    ndmin: usize,
+    share: impl FnOnce(Array, bool) -> PyResult<Py<PyAny>>,
+) -> PyResult<Py<PyAny>> {
+    let to = dtype.unwrap_or(array.view.dtype);
+    let view = at_least(&array.view, ndmin);
+    let same = view.ndim() == array.view.ndim();
+    if copy != Some(true) && to == array.view.dtype && order.is_met_by(&array.view) {
+        return share(array.with_view(view), same);
+    }
+    if copy == Some(false) {
+        return Err(PyValueError::new_err(
+            "Unable to avoid copy while creating an array as requested.\nIf using `np.array(obj, copy=False)` replace it with `np.asarray(obj)` to allow a copy when needed (no behavior change in NumPy 1.x).\nFor more details, see https://numpy.org/devdocs/numpy_2_0_migration_guide.html#adapting-to-changes-in-the-copy-keyword.",
+        ));
+    }
+    assign::warn_complex(py, array.view.dtype, to)?;
+    let made = copy_as(py, &array, order.layout(&array.view, to))?;
+    let view = at_least(&made.view, ndmin);
+    handle::wrap(py, made.with_view(view))
+}
+
+/// An array over a NumPy array's memory (`copy=False`), which both sides go on seeing, or a copy of it.
+#[pyfunction]
+#[pyo3(signature = (array, copy=false))]
+fn from_numpy(array: &Bound<'_, PyAny>, copy: bool) -> PyResult<Py<PyAny>> {
+    convert::expect_numpy(array)?;
+    asarray(array, None, copy.then_some(true), None, 0)
+}
+
+/// Takes over a fresh NumPy result without a copy; one that somebody else still holds stays shared.
+#[pyfunction]
+fn adopt_numpy(array: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+    convert::expect_numpy(array)?;
+    let py = array.py();
+    let writeable = api(py).describe(array)?.writeable;
+    // Two variables on the way here and the argument itself; newer interpreters do not count all of them.
+    let held = if py.version_info() >= (3, 14) { 1 } else { 3 };
+    let ours = convert::own_numpy_held(array, held)?;
+    Ok(Py::new(py, NdArray { writeable, ..NdArray::owning(ours) })?.into_any())
+}
+
+/// An array over memory that another library exports by DLPack.
+#[pyfunction]
+#[pyo3(signature = (x, /, *, device=None, copy=None))]
+fn from_dlpack(x: &Bound<'_, PyAny>, device: Option<&Bound<'_, PyAny>>, copy: Option<bool>) -> PyResult<Py<PyAny>> {
+    let py = x.py();
+    let kwargs = PyDict::new(py);
+    kwargs.set_item("device", device)?;
+    kwargs.set_item("copy", copy)?;
+    let numpy = api(py).numpy(py).call_method("from_dlpack", (x,), Some(&kwargs))?;
+    asarray(&numpy, None, None, None, 0)
+}
+
+/// Unpickles: `version` says how `data` is to be read.
+#[pyfunction]
+fn _reconstruct(version: u32, data: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+    if version != crate::protocols::PICKLE_VERSION {
+        return Err(PyValueError::new_err(format!(
+            "this pickle of a numloom array has version {version}; this numloom reads version {}",
+            crate::protocols::PICKLE_VERSION
+        )));
+    }
+    adopt_numpy(data)
+}
+
+pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
+    m.add_function(wrap_pyfunction!(empty, m)?)?;
+    m.add_function(wrap_pyfunction!(empty_like, m)?)?;
+    m.add_function(wrap_pyfunction!(full, m)?)?;
+    m.add_function(wrap_pyfunction!(iota, m)?)?;
+    m.add_function(wrap_pyfunction!(asarray, m)?)?;
+    m.add_function(wrap_pyfunction!(from_numpy, m)?)?;
+    m.add_function(wrap_pyfunction!(adopt_numpy, m)?)?;
+    m.add_function(wrap_pyfunction!(from_dlpack, m)?)?;
+    m.add_function(wrap_pyfunction!(_reconstruct, m)?)
+}

@@ -1,0 +1,121 @@
+//! From errors of execution to Python exceptions, and the sync points that raise them.
+
+use crate::{fperr, provenance};
+use numloom_runtime::{Array, ErrorKind, ExecError, record};
+use pyo3::exceptions::{PyIndexError, PyMemoryError, PyRuntimeError, PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use std::cell::RefCell;
+
+pyo3::create_exception!(
+    numloom,
+    Unsupported,
+    PyTypeError,
+    "A dtype or feature that only NumPy handles; the package turns it into a call of NumPy."
+);
+pyo3::create_exception!(numloom, OutOfMemoryError, PyMemoryError, "A memory pool is exhausted; the text is the account.");
+
+/// An exception class of NumPy's, looked up once.
+pub struct NumpyClass {
+    module: &'static str,
+    name: &'static str,
+    class: PyOnceLock<Py<PyAny>>,
+}
+
+impl NumpyClass {
+    pub const fn new(module: &'static str, name: &'static str) -> NumpyClass {
+        NumpyClass { module, name, class: PyOnceLock::new() }
+    }
+
+    pub fn get<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let class = self.class.get_or_try_init(py, || Ok::<_, PyErr>(py.import(self.module)?.getattr(self.name)?.unbind()))?;
+        Ok(class.bind(py).clone())
+    }
+
+    /// The exception `class(message)`.
+    pub fn err(&self, py: Python<'_>, message: &str) -> PyErr {
+        match self.get(py).and_then(|c| c.call1((message,))) {
+            Ok(e) => PyErr::from_value(e),
+            Err(e) => e,
+        }
+    }
+}
+
+pub static LINALG_ERROR: NumpyClass = NumpyClass::new("numpy.linalg", "LinAlgError");
+pub static AXIS_ERROR: NumpyClass = NumpyClass::new("numpy.exceptions", "AxisError");
+pub static COMPLEX_WARNING: NumpyClass = NumpyClass::new("numpy.exceptions", "ComplexWarning");
+
+/// Whether only NumPy can do what was asked.
+pub fn is_unsupported(py: Python<'_>, e: &PyErr) -> bool {
+    e.is_instance_of::<Unsupported>(py)
+}
+
+/// The exception of an operation that failed, naming its line.
+pub fn raise(py: Python<'_>, e: ExecError) -> PyErr {
+    let message = match provenance::text(py, e.provenance) {
+        Some(at) => format!("{}\n  in {} at {}:{}", e.message, e.op, at.file, at.line),
+        None => e.message.clone(),
+    };
+    match e.kind {
+        ErrorKind::OutOfMemory => OutOfMemoryError::new_err(message),
+        ErrorKind::Index => PyIndexError::new_err(message),
+        ErrorKind::Value => PyValueError::new_err(message),
+        ErrorKind::LinAlg => LINALG_ERROR.err(py, &message),
+        ErrorKind::Internal => PyRuntimeError::new_err(message),
+    }
+}
+
+/// `numpy.exceptions.AxisError` for an axis out of range.
+pub fn axis_error(py: Python<'_>, axis: isize, ndim: usize) -> PyErr {
+    match AXIS_ERROR.get(py).and_then(|c| c.call1((axis, ndim))) {
+        Ok(e) => PyErr::from_value(e),
+        Err(e) => e,
+    }
+}
+
+/// Waits for the array's contents and raises what failed; other threads run meanwhile, and Ctrl-C ends the wait.
+#[inline]
+pub fn sync(py: Python<'_>, array: &Array) -> PyResult<()> {
+    if !record::is_ready(array) {
+        wait(py, |interrupted| record::sync(array, interrupted))?;
+    }
+    fperr::emit_reports(py)
+}
+
+/// Waits for everything recorded.
+pub fn sync_all(py: Python<'_>) -> PyResult<()> {
+    wait(py, |interrupted| record::sync_all(interrupted))?;
+    fperr::emit_reports(py)
+}
+
+thread_local! {
+    static PENDING: RefCell<Option<PyErr>> = const { RefCell::new(None) };
+}
+
+fn wait(py: Python<'_>, work: impl FnOnce(fn() -> bool) -> Result<bool, ExecError> + Send) -> PyResult<()> {
+    match py.detach(|| work(interrupted)) {
+        Ok(true) => Ok(()),
+        Ok(false) => Err(PENDING.take().unwrap_or_else(|| PyRuntimeError::new_err("the wait was interrupted"))),
+        Err(e) => Err(raise(py, e)),
+    }
+}
+
+/// Asks Python for signals; the exception is kept for the thread that waits.
+fn interrupted() -> bool {
+    Python::attach(|py| match py.check_signals() {
+        Ok(()) => false,
+        Err(e) => {
+            PENDING.set(Some(e));
+            true
+        }
+    })
+}
+
+/// Forces the length of an array of unknown length; a sync point.
+pub fn resolve(py: Python<'_>, array: &mut Array) -> PyResult<()> {
+    if array.symbol().is_some() {
+        sync(py, array)?;
+        record::resolve(array).map_err(|e| raise(py, e))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,231 @@
+//! Floating-point exceptions: NumPy's `errstate` decides what becomes of them.
+//!
+//! An operation that ran in the call is reported in the call. A deferred one is reported at the next sync point,
+//! under the `errstate` of its recording: what was ignored then travels in the high bits of its provenance. A state
+//! that needs more than a warning (`raise`, `call`, `print`, `log`) makes the call wait for its result.
+
+use crate::provenance::{self, Place};
+use crate::errors;
+use numloom_loops::{FP_DIVIDE, FP_INVALID, FP_OVERFLOW, FP_UNDERFLOW};
+use numloom_runtime::{Array, Provenance, record};
+use pyo3::exceptions::{PyFloatingPointError, PyNameError, PyRuntimeWarning};
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::PyDict;
+use std::cell::{Cell, RefCell};
+use std::ffi::CString;
+
+/// Ignored when nobody has changed `errstate`.
+const IGNORED_BY_DEFAULT: u8 = FP_UNDERFLOW;
+/// Where the ignored kinds stand in `Provenance::at`, as the difference from the default.
+const IGNORED_SHIFT: u32 = 28;
+const AT_MASK: u32 = (1 << IGNORED_SHIFT) - 1;
+
+/// Flag, NumPy's key in `geterr()`, and its words.
+const KINDS: [(u8, &str, &str); 4] = [
+    (FP_DIVIDE, "divide", "divide by zero"),
+    (FP_OVERFLOW, "over", "overflow"),
+    (FP_UNDERFLOW, "under", "underflow"),
+    (FP_INVALID, "invalid", "invalid value"),
+];
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Mode {
+    Ignore,
+    Warn,
+    Raise,
+    Call,
+    Print,
+    Log,
+}
+
+#[derive(Clone, Copy)]
+struct State {
+    modes: [Mode; 4],
+    /// Flags whose mode is `Ignore`.
+    ignored: u8,
+    /// Some mode wants its exception inside the call.
+    eager: bool,
+}
+
+thread_local! {
+    /// The state read last, and NumPy's object it was read from (kept alive, so its address says enough).
+    static LAST: RefCell<Option<(Py<PyAny>, State)>> = const { RefCell::new(None) };
+}
+
+static CONTEXT_GET: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+
+fn read(py: Python<'_>) -> PyResult<State> {
+    let modes = py.import(intern!(py, "numpy"))?.call_method0(intern!(py, "geterr"))?;
+    let mut state = State { modes: [Mode::Warn; 4], ignored: 0, eager: false };
+    for (i, (flag, key, _)) in KINDS.iter().enumerate() {
+        let name: String = modes.get_item(*key)?.extract()?;
+        state.modes[i] = match name.as_str() {
+            "ignore" => Mode::Ignore,
+            "raise" => Mode::Raise,
+            "call" => Mode::Call,
+            "print" => Mode::Print,
+            "log" => Mode::Log,
+            _ => Mode::Warn,
+        };
+        match state.modes[i] {
+            Mode::Ignore => state.ignored |= flag,
+            Mode::Warn => {}
+            _ => state.eager = true,
+        }
+    }
+    Ok(state)
+}
+
+/// The `errstate` in force. NumPy keeps it in a context variable, whose value is a new object for every state.
+fn state(py: Python<'_>) -> PyResult<State> {
+    let get = CONTEXT_GET.get_or_try_init(py, || {
+        let umath = py.import("numpy._core.umath").or_else(|_| py.import("numpy.core.umath"))?;
+        Ok::<_, PyErr>(umath.getattr("_extobj_contextvar")?.getattr("get")?.unbind())
+    })?;
+    let current = get.bind(py).call0()?;
+    if let Some(state) = LAST.with_borrow(|l| l.as_ref().filter(|(o, _)| o.is(&current)).map(|(_, s)| *s)) {
+        return Ok(state);
+    }
+    let state = read(py)?;
+    LAST.set(Some((current.unbind(), state)));
+    Ok(state)
+}
+
+/// Watches one recording call: where it was made, and whether it must wait for its result.
+pub struct Watch<'py> {
+    py: Python<'py>,
+    recorded: Cell<Option<(Provenance, bool)>>,
+}
+
+impl<'py> Watch<'py> {
+    pub fn new(py: Python<'py>) -> Watch<'py> {
+        Watch { py, recorded: Cell::new(None) }
+    }
+
+    /// The provenance to hand to the runtime when it records the operation.
+    pub fn here(&self) -> Provenance {
+        let at = provenance::here(self.py);
+        let (ignored, eager) = match state(self.py) {
+            Ok(s) => (s.ignored, s.eager),
+            Err(_) => (IGNORED_BY_DEFAULT, false),
+        };
+        let at = Provenance { code: at.code, at: (at.at & AT_MASK) | ((ignored ^ IGNORED_BY_DEFAULT) as u32) << IGNORED_SHIFT };
+        self.recorded.set(Some((at, eager)));
+        at
+    }
+
+    /// After the runtime's call: reports what an inline run raised, waits where `errstate` asks for it.
+    #[inline]
+    pub fn finish(&self, flags: u8, op_name: &str, out: &Array) -> PyResult<()> {
+        if flags != 0 {
+            return check(self.py, flags, op_name);
+        }
+        match self.recorded.get() {
+            Some((at, true)) => self.finish_eagerly(at, op_name, out),
+            _ => Ok(()),
+        }
+    }
+
+    #[cold]
+    fn finish_eagerly(&self, at: Provenance, op_name: &str, out: &Array) -> PyResult<()> {
+        emit_reports(self.py)?;
+        match self.py.detach(|| record::sync(out, || false)) {
+            Ok(_) => {}
+            Err(e) => return Err(errors::raise(self.py, e)),
+        }
+        let reports = record::take_fp_reports();
+        let (own, others): (Vec<_>, Vec<_>) = reports.into_iter().partition(|r| r.provenance == at);
+        for r in others {
+            warn_deferred(self.py, r.flags, r.op, r.provenance)?;
+        }
+        let flags = own.iter().fold(0, |f, r| f | r.flags);
+        check(self.py, flags, op_name)
+    }
+}
+
+/// The line of a provenance that may carry ignored kinds.
+pub fn place(at: Provenance) -> Provenance {
+    Provenance { code: at.code, at: at.at & AT_MASK }
+}
+
+/// Deals with the exceptions of an operation that has just run, as `errstate` says.
+#[inline]
+pub fn check(py: Python<'_>, flags: u8, op_name: &str) -> PyResult<()> {
+    if flags == 0 { Ok(()) } else { report(py, flags, op_name) }
+}
+
+#[cold]
+fn report(py: Python<'_>, flags: u8, op_name: &str) -> PyResult<()> {
+    let state = state(py)?;
+    for (mode, (flag, _, words)) in state.modes.into_iter().zip(KINDS) {
+        if flags & flag == 0 {
+            continue;
+        }
+        let text = format!("{words} encountered in {op_name}");
+        match mode {
+            Mode::Ignore => {}
+            Mode::Warn => warn_at(py, &text, provenance::here(py))?,
+            Mode::Raise => return Err(PyFloatingPointError::new_err(text)),
+            Mode::Print => eprintln!("Warning: {text}"),
+            Mode::Call => {
+                error_callback(py, "call", words)?.call1((words, flags))?;
+            }
+            Mode::Log => {
+                let line = format!("Warning: {text}\n");
+                error_callback(py, "log", words)?.call_method1(intern!(py, "write"), (line,))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn error_callback<'py>(py: Python<'py>, mode: &str, words: &str) -> PyResult<Bound<'py, PyAny>> {
+    let callback = py.import(intern!(py, "numpy"))?.call_method0(intern!(py, "geterrcall"))?;
+    if callback.is_none() {
+        let what = if mode == "log" { "log specified for" } else { "python callback specified for" };
+        return Err(PyNameError::new_err(format!("{what} {words} (in ufunc) but no function found.")));
+    }
+    Ok(callback)
+}
+
+/// Warns about the exceptions of deferred operations that have run since the last time.
+pub fn emit_reports(py: Python<'_>) -> PyResult<()> {
+    for r in record::take_fp_reports() {
+        warn_deferred(py, r.flags, r.op, r.provenance)?;
+    }
+    Ok(())
+}
+
+fn warn_deferred(py: Python<'_>, flags: u8, op_name: &str, at: Provenance) -> PyResult<()> {
+    let flags = flags & !((at.at >> IGNORED_SHIFT) as u8 ^ IGNORED_BY_DEFAULT);
+    for (flag, _, words) in KINDS {
+        if flags & flag != 0 {
+            warn_at(py, &format!("{words} encountered in {op_name}"), place(at))?;
+        }
+    }
+    Ok(())
+}
+
+/// A warning at the user's line, shown once per line under Python's default filter.
+fn warn_at(py: Python<'_>, text: &str, at: Provenance) -> PyResult<()> {
+    static REGISTRIES: PyOnceLock<Py<PyDict>> = PyOnceLock::new();
+    let Some(Place { file, line, .. }) = provenance::text(py, at) else {
+        return PyErr::warn(py, &py.get_type::<PyRuntimeWarning>(), &CString::new(text)?, 1);
+    };
+    let registries = REGISTRIES.get_or_init(py, || PyDict::new(py).unbind()).bind(py);
+    let registry = match registries.get_item(&file)? {
+        Some(r) => r,
+        None => {
+            let new = PyDict::new(py);
+            registries.set_item(&file, &new)?;
+            new.into_any()
+        }
+    };
+    let warnings = py.import(intern!(py, "warnings"))?;
+    let category = py.get_type::<PyRuntimeWarning>();
+    let module = file.strip_suffix(".py").unwrap_or(&file).to_owned();
+    warnings.call_method1(intern!(py, "warn_explicit"), (text, category, &file, line, module, registry))?;
+    Ok(())
+}

@@ -1,0 +1,96 @@
+//! The two classes Python holds: `ndarray`, and `Scalar`, a 0-d result standing in for a NumPy scalar.
+
+use crate::numpy_api::api;
+use crate::{convert, errors};
+use crate::protocols::Exporter;
+use numloom_runtime::{Array, record};
+use pyo3::ffi;
+use pyo3::prelude::*;
+use pyo3::type_object::PyTypeInfo;
+
+#[pyclass(name = "ndarray", module = "numloom", subclass, weakref)]
+pub struct NdArray {
+    pub array: Array,
+    pub writeable: bool,
+    /// The array this one is a view of, or whatever owns the memory.
+    pub base: Option<Py<PyAny>>,
+    /// Set once the address was given away with no way to see when it is let go.
+    pub exported: Option<Py<Exporter>>,
+}
+
+impl NdArray {
+    /// An array that owns its data.
+    pub fn owning(array: Array) -> NdArray {
+        NdArray { array, writeable: true, base: None, exported: None }
+    }
+}
+
+#[pyclass(name = "Scalar", module = "numloom", weakref)]
+pub struct Scalar {
+    pub array: Array,
+}
+
+/// A new `ndarray` that owns its data.
+#[inline]
+pub fn wrap(py: Python<'_>, array: Array) -> PyResult<Py<PyAny>> {
+    Ok(Py::new(py, NdArray::owning(array))?.into_any())
+}
+
+/// What a function returns: an `ndarray`, or for 0-d a `Scalar`, and NumPy's own scalar if the value is
+/// already there.
+#[inline]
+pub fn wrap_result(py: Python<'_>, array: Array) -> PyResult<Py<PyAny>> {
+    if array.view.ndim() > 0 {
+        return wrap(py, array);
+    }
+    if record::is_ready(&array) {
+        return api(py).make_scalar(py, &convert::ready_value(py, &array)?);
+    }
+    Ok(Py::new(py, Scalar { array })?.into_any())
+}
+
+/// A view of `parent`: as writeable as it, and with the same base.
+pub fn wrap_view(parent: &Bound<'_, NdArray>, array: Array) -> PyResult<Py<PyAny>> {
+    let py = parent.py();
+    let (writeable, base) = {
+        let p = parent.borrow();
+        (p.writeable, p.base.as_ref().map(|b| b.clone_ref(py)))
+    };
+    // As in NumPy, the base of a view of a view is the array that owns the data.
+    let base = match base {
+        Some(b) if b.bind(py).is_instance_of::<NdArray>() => b,
+        _ => parent.clone().unbind().into_any(),
+    };
+    Ok(Py::new(py, NdArray { array, writeable, base: Some(base), exported: None })?.into_any())
+}
+
+/// Whether the object's class is exactly `T`, by comparing type pointers.
+#[inline]
+pub fn is_exactly<T: PyTypeInfo>(obj: &Bound<'_, PyAny>) -> bool {
+    // SAFETY: every object has a type.
+    unsafe { ffi::Py_TYPE(obj.as_ptr()) == T::type_object_raw(obj.py()) }
+}
+
+/// The object as an `ndarray` of ours (or a subclass).
+#[inline]
+pub fn as_ndarray<'a, 'py>(obj: &'a Bound<'py, PyAny>) -> Option<&'a Bound<'py, NdArray>> {
+    obj.cast::<NdArray>().ok()
+}
+
+#[inline]
+pub fn as_scalar<'a, 'py>(obj: &'a Bound<'py, PyAny>) -> Option<&'a Bound<'py, Scalar>> {
+    obj.cast_exact::<Scalar>().ok()
+}
+
+/// The array of a handle with its shape known; forcing it is a sync point for data-dependent lengths.
+pub fn sized(handle: &Bound<'_, NdArray>) -> PyResult<Array> {
+    let mut array = handle.borrow().array.clone();
+    if array.symbol().is_some() {
+        errors::resolve(handle.py(), &mut array)?;
+        // Another thread may be reading the handle; then the next one to ask keeps the length.
+        if let Ok(mut h) = handle.try_borrow_mut() {
+            h.array = array.clone();
+        }
+    }
+    Ok(array)
+}

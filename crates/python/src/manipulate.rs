@@ -1,0 +1,310 @@
+//! Methods that change how the elements are seen, without moving them where strides allow.
+
+use crate::convert;
+use crate::handle::{self, NdArray};
+use crate::index::{copy_as, shape_text};
+use crate::layout::{self, OrderArg};
+use crate::{errors, protocols};
+use numloom_ir::view::Order;
+use numloom_ir::{Dims, View};
+use numloom_runtime::Array;
+use pyo3::exceptions::{PyAttributeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+use smallvec::SmallVec;
+
+/// `x` under another shape: a view, or a copy where strides cannot express it.
+pub fn reshape(x: &Bound<'_, NdArray>, wanted: &[isize], order: Order, copy: Option<bool>) -> PyResult<Py<PyAny>> {
+    let py = x.py();
+    let array = handle::sized(x)?;
+    let shape = layout::complete(array.view.size(), wanted)?;
+    if copy != Some(true)
+        && let Some(view) = array.view.reshape(&shape, order)
+    {
+        return handle::wrap_view(x, array.with_view(view));
+    }
+    if copy == Some(false) {
+        return Err(PyValueError::new_err("Unable to avoid creating a copy while reshaping."));
+    }
+    handle::wrap(py, flat_copy(py, &array, &shape, order)?)
+}
+
+/// A dense copy in `order`, reshaped in that order.
+pub fn flat_copy(py: Python<'_>, array: &Array, shape: &[usize], order: Order) -> PyResult<Array> {
+    let dense = copy_as(py, array, View::dense(array.view.dtype, &array.view.shape, order))?;
+    let view = dense.view.reshape(shape, order).unwrap_or_else(|| dense.view.clone());
+    Ok(dense.with_view(view))
+}
+
+/// The axes from the outermost in memory to the innermost.
+fn memory_order(view: &View) -> Dims {
+    let mut axes: Dims = (0..view.ndim()).collect();
+    axes.sort_by_key(|&a| std::cmp::Reverse(view.strides[a].unsigned_abs()));
+    axes
+}
+
+fn transpose_axes(py: Python<'_>, wanted: &[isize], ndim: usize) -> PyResult<Dims> {
+    if wanted.len() != ndim {
+        return Err(PyValueError::new_err("axes don't match array"));
+    }
+    let mut axes = Dims::new();
+    for &a in wanted {
+        let a = layout::axis(py, a, ndim)?;
+        if axes.contains(&a) {
+            return Err(PyValueError::new_err("repeated axis in transpose"));
+        }
+        axes.push(a);
+    }
+    Ok(axes)
+}
+
+fn named_axis(py: Python<'_>, name: &str, axis: isize, ndim: usize) -> PyResult<usize> {
+    layout::axis(py, axis, ndim).map_err(|e| {
+        match errors::AXIS_ERROR.get(py).and_then(|c| c.call1((axis, ndim, name))) {
+            Ok(named) => PyErr::from_value(named),
+            Err(_) => e,
+        }
+    })
+}
+
+#[pymethods]
+impl NdArray {
+    #[pyo3(signature = (*shape, order=None, copy=None))]
+    fn reshape(
+        slf: &Bound<'_, Self>,
+        shape: &Bound<'_, PyTuple>,
+        order: Option<&Bound<'_, PyAny>>,
+        copy: Option<bool>,
+    ) -> PyResult<Py<PyAny>> {
+        let order = layout::order(order, OrderArg::C)?;
+        if order == OrderArg::K {
+            return Err(PyValueError::new_err("order 'K' is not permitted for reshaping"));
+        }
+        let order = order.plain(&handle::sized(slf)?.view);
+        reshape(slf, &layout::variadic(shape)?, order, copy)
+    }
+
+    #[setter(shape)]
+    fn set_shape(slf: &Bound<'_, Self>, shape: &Bound<'_, PyAny>) -> PyResult<()> {
+        let array = handle::sized(slf)?;
+        let shape = layout::complete(array.view.size(), &layout::extents(shape)?)?;
+        let Some(view) = array.view.reshape(&shape, Order::C) else {
+            return Err(PyAttributeError::new_err(
+                "Incompatible shape for in-place modification. Use `.reshape()` to make a copy with the desired shape.",
+            ));
+        };
+        slf.borrow_mut().array = array.with_view(view);
+        Ok(())
+    }
+
+    #[pyo3(signature = (order=None))]
+    fn ravel(slf: &Bound<'_, Self>, order: Option<&Bound<'_, PyAny>>) -> PyResult<Py<PyAny>> {
+        let py = slf.py();
+        let order = layout::order(order, OrderArg::C)?;
+        let array = handle::sized(slf)?;
+        let n = [array.view.size()];
+        let (array, plain) = match order {
+            OrderArg::K => (array.with_view(array.view.transpose(&memory_order(&array.view))), Order::C),
+            _ => {
+                let plain = order.plain(&array.view);
+                (array, plain)
+            }
+        };
+        let dense = if plain == Order::C { array.view.is_c_contiguous() } else { array.view.is_f_contiguous() };
+        if dense && let Some(view) = array.view.reshape(&n, plain) {
+            return handle::wrap_view(slf, array.with_view(view));
+        }
+        handle::wrap(py, flat_copy(py, &array, &n, plain)?)
+    }
+
+    #[pyo3(signature = (order=None))]
+    fn flatten(slf: &Bound<'_, Self>, order: Option<&Bound<'_, PyAny>>) -> PyResult<Py<PyAny>> {
+        let py = slf.py();
+        let order = layout::order(order, OrderArg::C)?;
+        let array = handle::sized(slf)?;
+        let n = [array.view.size()];
+        let (array, plain) = match order {
+            OrderArg::K => (array.with_view(array.view.transpose(&memory_order(&array.view))), Order::C),
+            _ => {
+                let plain = order.plain(&array.view);
+                (array, plain)
+            }
+        };
+        handle::wrap(py, flat_copy(py, &array, &n, plain)?)
+    }
+
+    #[getter(T)]
+    fn t(slf: &Bound<'_, Self>) -> PyResult<Py<PyAny>> {
+        let array = handle::sized(slf)?;
+        handle::wrap_view(slf, array.with_view(array.view.reversed_axes()))
+    }
+
+    #[getter(mT)]
+    fn matrix_transpose(slf: &Bound<'_, Self>) -> PyResult<Py<PyAny>> {
+        let array = handle::sized(slf)?;
+        let n = array.view.ndim();
+        if n < 2 {
+            return Err(PyValueError::new_err("matrix transpose with ndim < 2 is undefined"));
+        }
+        let mut axes: Dims = (0..n).collect();
+        axes.swap(n - 2, n - 1);
+        handle::wrap_view(slf, array.with_view(array.view.transpose(&axes)))
+    }
+
+    #[pyo3(signature = (*axes))]
+    fn transpose(slf: &Bound<'_, Self>, axes: &Bound<'_, PyTuple>) -> PyResult<Py<PyAny>> {
+        let array = handle::sized(slf)?;
+        if axes.is_empty() || (axes.len() == 1 && axes.get_item(0)?.is_none()) {
+            return Self::t(slf);
+        }
+        let axes = transpose_axes(slf.py(), &layout::variadic(axes)?, array.view.ndim())?;
+        handle::wrap_view(slf, array.with_view(array.view.transpose(&axes)))
+    }
+
+    fn swapaxes(slf: &Bound<'_, Self>, axis1: isize, axis2: isize) -> PyResult<Py<PyAny>> {
+        let array = handle::sized(slf)?;
+        let n = array.view.ndim();
+        let a = named_axis(slf.py(), "axis1", axis1, n)?;
+        let b = named_axis(slf.py(), "axis2", axis2, n)?;
+        let mut axes: Dims = (0..n).collect();
+        axes.swap(a, b);
+        handle::wrap_view(slf, array.with_view(array.view.transpose(&axes)))
+    }
+
+    #[pyo3(signature = (axis=None))]
+    fn squeeze(slf: &Bound<'_, Self>, axis: Option<&Bound<'_, PyAny>>) -> PyResult<Py<PyAny>> {
+        let py = slf.py();
+        let array = handle::sized(slf)?;
+        let n = array.view.ndim();
+        let mut gone: SmallVec<[usize; 4]> = SmallVec::new();
+        match axis.filter(|a| !a.is_none()) {
+            None => gone.extend((0..n).filter(|&a| array.view.shape[a] == 1)),
+            Some(given) => {
+                for a in layout::extents(given)? {
+                    if n == 0 && (a == 0 || a == -1) {
+                        continue;
+                    }
+                    let a = layout::axis(py, a, n)?;
+                    if array.view.shape[a] != 1 {
+                        let message = "cannot select an axis to squeeze out which has size not equal to one";
+                        return Err(PyValueError::new_err(message));
+                    }
+                    gone.push(a);
+                }
+            }
+        }
+        let keep: Dims = (0..n).filter(|a| !gone.contains(a)).collect();
+        handle::wrap_view(slf, array.with_view(array.view.transpose(&keep)))
+    }
+
+    #[pyo3(signature = (offset=0, axis1=0, axis2=1))]
+    fn diagonal(slf: &Bound<'_, Self>, offset: isize, axis1: isize, axis2: isize) -> PyResult<Py<PyAny>> {
+        let py = slf.py();
+        let array = handle::sized(slf)?;
+        let n = array.view.ndim();
+        if n < 2 {
+            return Err(PyValueError::new_err("diag requires an array of at least two dimensions"));
+        }
+        let (a, b) = (named_axis(py, "axis1", axis1, n)?, named_axis(py, "axis2", axis2, n)?);
+        if a == b {
+            return Err(PyValueError::new_err("axis1 and axis2 cannot be the same"));
+        }
+        let part = handle::wrap_view(slf, array.with_view(array.view.diagonal(offset, a, b)))?;
+        convert::expect_ndarray(part.bind(py), "diagonal")?.borrow_mut().writeable = false;
+        Ok(part)
+    }
+
+    /// The same bytes as another type.
+    #[pyo3(signature = (dtype=None, r#type=None))]
+    fn view(
+        slf: &Bound<'_, Self>,
+        dtype: Option<&Bound<'_, PyAny>>,
+        r#type: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Py<PyAny>> {
+        let py = slf.py();
+        let array = handle::sized(slf)?;
+        let ours = py.get_type::<NdArray>();
+        let Some(wanted) = dtype.filter(|d| !d.is_none() && !d.is(&ours)) else {
+            return match r#type.filter(|t| !t.is_none() && !t.is(&ours)) {
+                None => handle::wrap_view(slf, array),
+                Some(t) => Ok(protocols::to_numpy(py, &array, slf.borrow().writeable)?.call_method1("view", (t,))?.unbind()),
+            };
+        };
+        let to = match convert::dtype_from_py(wanted) {
+            Ok(d) => d,
+            Err(_) => {
+                let numpy = protocols::to_numpy(py, &array, slf.borrow().writeable)?;
+                return Ok(numpy.call_method1("view", (wanted,))?.unbind());
+            }
+        };
+        let view = reinterpret(&array.view, to)?;
+        handle::wrap_view(slf, array.with_view(view))
+    }
+}
+
+/// The view of the same bytes in elements of another size.
+fn reinterpret(from: &View, to: numloom_ir::DType) -> PyResult<View> {
+    let (old, new) = (from.dtype.size(), to.size());
+    let mut v = from.clone();
+    v.dtype = to;
+    if old == new {
+        return Ok(v);
+    }
+    let Some(last) = v.ndim().checked_sub(1) else {
+        let message = "Changing the dtype of a 0d array is only supported if the itemsize is unchanged";
+        return Err(PyValueError::new_err(message));
+    };
+    if v.size() > 0 && v.shape[last] != 1 && v.strides[last] != old as isize {
+        let message = "To change to a dtype of a different size, the last axis must be contiguous";
+        return Err(PyValueError::new_err(message));
+    }
+    let bytes = v.shape[last] * old;
+    if !bytes.is_multiple_of(new) {
+        return Err(PyValueError::new_err(
+            "When changing to a larger dtype, its size must be a divisor of the total size in bytes of the last axis of the array.",
+        ));
+    }
+    v.shape[last] = bytes / new;
+    v.strides[last] = new as isize;
+    Ok(v)
+}
+
+/// A view of `x` broadcast to `shape`; read-only, as NumPy's.
+#[pyfunction]
+pub fn broadcast_to(x: &Bound<'_, PyAny>, shape: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+    let py = x.py();
+    let shape = layout::shape(shape)?;
+    let array = convert::sized_array(x)?;
+    let Some(view) = array.view.broadcast_to(&shape) else {
+        return Err(PyValueError::new_err(format!(
+            "operands could not be broadcast together with remapped shapes [original->remapped]: {}  and requested shape {}",
+            shape_text(&array.view.shape),
+            shape_text(&shape)
+        )));
+    };
+    let part = array.with_view(view);
+    let wide = match handle::as_ndarray(x) {
+        Some(parent) => handle::wrap_view(parent, part)?,
+        None => handle::wrap(py, part)?,
+    };
+    convert::expect_ndarray(wide.bind(py), "broadcast_to")?.borrow_mut().writeable = false;
+    Ok(wide)
+}
+
+/// A view with the given shape and strides in bytes, checked to lie inside the array's store.
+#[pyfunction]
+pub fn strided_view(x: &Bound<'_, NdArray>, shape: &Bound<'_, PyAny>, strides: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+    let array = handle::sized(x)?;
+    let mut view = array.view.clone();
+    view.shape = layout::shape(shape)?;
+    view.strides = layout::extents(strides)?.into_iter().collect();
+    if view.shape.len() != view.strides.len() {
+        return Err(PyValueError::new_err("strides must have the same length as shape"));
+    }
+    let (lo, hi) = array.view.byte_bounds();
+    let (from, to) = view.byte_bounds();
+    if !view.shape.contains(&0) && (from < lo || to > hi) {
+        return Err(PyValueError::new_err("the view does not lie inside the array"));
+    }
+    handle::wrap_view(x, array.with_view(view))
+}

@@ -1,0 +1,170 @@
+//! How other libraries see our arrays: NumPy views, the buffer protocol, DLPack, pickles.
+//!
+//! Everything goes through one door, `to_numpy`: a NumPy array over our memory whose base is an `Exporter`.
+//! NumPy's own buffer and DLPack exports of that view keep it, and so the exporter, alive for as long as the
+//! other side needs it.
+
+use crate::errors;
+use crate::handle::{self, NdArray};
+use crate::methods::through_numpy;
+use crate::numpy_api::api;
+use numloom_runtime::Array;
+use numloom_runtime::record::{self, Exposure};
+use pyo3::exceptions::PyValueError;
+use pyo3::ffi;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple};
+use std::ffi::c_int;
+
+/// How pickles are laid out: `_reconstruct(version, numpy array)`.
+pub const PICKLE_VERSION: u32 = 1;
+
+/// Keeps memory that foreign code can see: while it lives, operations on the store are not deferred.
+#[pyclass(name = "_Exporter", module = "numloom", frozen)]
+pub struct Exporter {
+    array: Array,
+    _exposure: Exposure,
+}
+
+impl Exporter {
+    pub fn array(&self) -> Array {
+        self.array.clone()
+    }
+}
+
+/// Waits for the contents and answers the address of the first element, with what keeps it valid.
+pub fn export(py: Python<'_>, array: &Array) -> PyResult<(*mut u8, Py<Exporter>)> {
+    errors::sync(py, array)?;
+    let data = record::data(array).map_err(|e| errors::raise(py, e))?;
+    let exporter = Py::new(py, Exporter { array: array.clone(), _exposure: record::expose(array) })?;
+    Ok((data, exporter))
+}
+
+/// A NumPy array over our memory. The length must be known.
+pub fn to_numpy<'py>(py: Python<'py>, array: &Array, writeable: bool) -> PyResult<Bound<'py, PyAny>> {
+    let (data, exporter) = export(py, array)?;
+    let v = &array.view;
+    // SAFETY: the exporter keeps the store, and so the memory, alive.
+    unsafe { api(py).make_array(py, v.dtype, &v.shape, &v.strides, data, writeable, exporter.into_any()) }
+}
+
+/// A NumPy view of an `ndarray`, as writeable as it is.
+pub fn numpy_view<'py>(x: &Bound<'py, NdArray>) -> PyResult<Bound<'py, PyAny>> {
+    let writeable = x.borrow().writeable;
+    to_numpy(x.py(), &handle::sized(x)?, writeable)
+}
+
+/// `__array__` with its two arguments, for a NumPy view of our memory.
+pub fn array_protocol<'py>(
+    view: Bound<'py, PyAny>,
+    dtype: Option<&Bound<'py, PyAny>>,
+    copy: Option<bool>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let py = view.py();
+    let kwargs = PyDict::new(py);
+    kwargs.set_item("dtype", dtype)?;
+    kwargs.set_item("copy", copy)?;
+    api(py).numpy(py).call_method("array", (view,), Some(&kwargs))
+}
+
+#[pymethods]
+impl NdArray {
+    #[classattr]
+    #[allow(non_upper_case_globals)]
+    const __array_priority__: f64 = 0.0;
+
+    #[pyo3(signature = (dtype=None, copy=None))]
+    fn __array__<'py>(
+        slf: &Bound<'py, Self>,
+        dtype: Option<&Bound<'py, PyAny>>,
+        copy: Option<bool>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let view = numpy_view(slf)?;
+        if dtype.is_none() && copy != Some(true) {
+            return Ok(view);
+        }
+        array_protocol(view, dtype, copy)
+    }
+
+    /// The address is given away for as long as this object lives.
+    #[getter]
+    fn __array_interface__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        let py = slf.py();
+        let view = numpy_view(slf)?;
+        let exporter = api(py).base(&view).map(|b| b.cast_into::<Exporter>()).transpose()?;
+        slf.borrow_mut().exported = exporter.map(Bound::unbind);
+        view.getattr("__array_interface__")
+    }
+
+    #[getter]
+    fn data<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        numpy_view(slf)?.getattr("data")
+    }
+
+    #[getter]
+    fn ctypes<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        numpy_view(slf)?.getattr("ctypes")
+    }
+
+    /// NumPy fills in the buffer of the view; releasing it is NumPy's business too.
+    unsafe fn __getbuffer__(slf: Bound<'_, Self>, view: *mut ffi::Py_buffer, flags: c_int) -> PyResult<()> {
+        if view.is_null() {
+            return Err(PyValueError::new_err("NULL view in getbuffer"));
+        }
+        (*view).obj = std::ptr::null_mut();
+        let numpy = numpy_view(&slf)?;
+        if ffi::PyObject_GetBuffer(numpy.as_ptr(), view, flags) != 0 {
+            return Err(PyErr::fetch(slf.py()));
+        }
+        Ok(())
+    }
+
+    #[pyo3(signature = (**kwargs))]
+    fn __dlpack__<'py>(slf: &Bound<'py, Self>, kwargs: Option<&Bound<'py, PyDict>>) -> PyResult<Bound<'py, PyAny>> {
+        numpy_view(slf)?.call_method("__dlpack__", (), kwargs)
+    }
+
+    fn __dlpack_device__(&self) -> (u32, u32) {
+        (1, 0)
+    }
+
+    #[pyo3(signature = (*, api_version=None))]
+    fn __array_namespace__<'py>(
+        &self,
+        py: Python<'py>,
+        api_version: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyModule>> {
+        let known = ["2021.12", "2022.12", "2023.12", "2024.12"];
+        if let Some(v) = api_version.filter(|v| !v.is_none())
+            && !known.contains(&v.extract::<String>()?.as_str())
+        {
+            return Err(PyValueError::new_err(format!("Version \"{v}\" of the Array API Standard is not supported.")));
+        }
+        py.import("numloom")
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyTuple>> {
+        let py = slf.py();
+        let rebuild = py.import("numloom._core")?.getattr("_reconstruct")?;
+        // A copy keeps Fortran order and drops what a view does not show.
+        let data = through_numpy(slf)?.call_method1("copy", ("K",))?;
+        PyTuple::new(py, [rebuild, PyTuple::new(py, [PICKLE_VERSION.into_pyobject(py)?.into_any(), data])?.into_any()])
+    }
+}
+
+/// A NumPy array over an array's memory; NumPy scalars for `Scalar`s; anything else as it is.
+#[pyfunction]
+fn to_numpy_object(x: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+    if let Some(a) = handle::as_ndarray(x) {
+        return Ok(numpy_view(a)?.unbind());
+    }
+    if let Some(s) = handle::as_scalar(x) {
+        return crate::scalar::numpy_scalar(s);
+    }
+    Ok(x.clone().unbind())
+}
+
+pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
+    let f = wrap_pyfunction!(to_numpy_object, m)?;
+    m.add("to_numpy", f)
+}

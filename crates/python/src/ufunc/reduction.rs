@@ -1,0 +1,221 @@
+//! `ufunc.reduce`: folding an array over axes.
+
+use super::arguments::{Axes, axes, bind, flag, given, is_no_value};
+use super::input::{Input, Native, Stop, failed};
+use super::keywords::{mask, outputs};
+use super::resolve::{loop_for, loop_with_signature};
+use crate::fperr::Watch;
+use crate::handle::{self, NdArray};
+use crate::{convert, provenance};
+use numloom_ir::promote::{ArgType, promote};
+use numloom_ir::view::keep_order_strides;
+use numloom_ir::{DType, Dims, Identity, Kind, ScalarOp, Strides, Value, View};
+use numloom_runtime::{Array, MapOp, Operand, record};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple};
+use smallvec::SmallVec;
+
+/// What a reduction starts from.
+#[derive(Default)]
+pub enum Initial<'py> {
+    /// The operation's identity.
+    #[default]
+    Identity,
+    /// The first element, even where there is an identity (`initial=None`).
+    First,
+    Given(Input<'py>),
+}
+
+/// Everything but the operation and its input.
+#[derive(Default)]
+pub struct Fold<'py> {
+    pub axes: Axes,
+    pub dtype: Option<DType>,
+    pub out: Option<Bound<'py, NdArray>>,
+    pub keepdims: bool,
+    pub initial: Initial<'py>,
+    pub mask: Option<Array>,
+}
+
+/// Operations whose folds may be regrouped. The others fold strictly from the left, which is NumPy's job.
+fn is_associative(op: ScalarOp) -> bool {
+    use ScalarOp::*;
+    matches!(op, Maximum | Minimum | Fmax | Fmin) || op.identity() != Identity::None
+}
+
+/// The loop a reduction runs in: two equal inputs and an output of the same type.
+pub fn reduction_loop(op: ScalarOp, input: DType, dtype: Option<DType>, out: Option<DType>) -> Option<u8> {
+    use ScalarOp::{Add, LogicalAnd, LogicalOr, LogicalXor, Multiply};
+    if matches!(op, LogicalAnd | LogicalOr | LogicalXor) {
+        return if dtype.is_none_or(|d| d == DType::Bool) { loop_of_bools(op) } else { None };
+    }
+    let widened = match (op, input.kind()) {
+        (Add | Multiply, Kind::Bool | Kind::Signed) => DType::I64,
+        (Add | Multiply, Kind::Unsigned) => DType::U64,
+        _ => input,
+    };
+    let lp = match (dtype, out) {
+        (Some(d), _) => {
+            let arg = ArgType::Strong(d);
+            loop_with_signature(op, &[arg, arg], &[None, None, Some(d)])
+        }
+        (None, Some(o)) if promote(o, input) != o => None,
+        (None, out) => {
+            let arg = ArgType::Strong(out.unwrap_or(widened));
+            loop_for(op, &[arg, arg])
+        }
+    }?;
+    let types = &op.loops()[lp as usize];
+    let t = types.ins()[0];
+    if types.ins()[1] == t && types.outs()[0] == t { Some(lp) } else { None }
+}
+
+fn loop_of_bools(op: ScalarOp) -> Option<u8> {
+    op.loop_for(DType::Bool).map(|l| l as u8)
+}
+
+/// `op.reduce(input, ...)`: the result as an array without the reduced axes (with extent 1 under `keepdims`).
+pub fn fold<'py>(py: Python<'py>, op: ScalarOp, input: &Array, f: &Fold<'py>) -> Native<Array> {
+    let out_array = match &f.out {
+        Some(o) if !o.borrow().writeable => return Err(Stop::ToNumpy),
+        Some(o) => Some(handle::sized(o)?),
+        None => None,
+    };
+    let lp = reduction_loop(op, input.view.dtype, f.dtype, out_array.as_ref().map(|o| o.view.dtype));
+    let lp = lp.filter(|_| is_associative(op)).ok_or(Stop::ToNumpy)?;
+    let dtype = op.loops()[lp as usize].outs()[0];
+    let initial = initial_value(op, dtype, input, f)?;
+    let final_view = reduced_view(input, &f.axes, dtype, f.keepdims);
+    let out = match out_array {
+        Some(o) if o.view.shape != final_view.shape => return Err(Stop::ToNumpy),
+        Some(o) => o,
+        None => record::empty_view(final_view, || provenance::here(py)).map_err(|e| failed(py, e))?,
+    };
+    let target = if f.keepdims { out.clone() } else { out.with_view(with_axes(&out.view, &f.axes)) };
+    let watch = Watch::new(py);
+    let flags = if f.axes.is_empty() && initial.is_none() && f.mask.is_none() {
+        record::map(MapOp::Copy, &[Operand::Array(input)], &[&target], None, || watch.here())
+    } else {
+        record::reduce(op, lp, input, &f.axes, &target, f.mask.as_ref(), initial, || watch.here())
+    };
+    watch.finish(flags.map_err(|e| failed(py, e))?, "reduce", &out)?;
+    Ok(out)
+}
+
+/// The value folded in first, in the loop's type; NumPy raises where there must be one and is none.
+fn initial_value(op: ScalarOp, dtype: DType, input: &Array, f: &Fold<'_>) -> Native<Option<Value>> {
+    let nothing_to_fold = f.axes.iter().any(|&a| input.view.shape[a] == 0) && {
+        let kept = input.view.shape.iter().enumerate().filter(|(i, _)| !f.axes.contains(i));
+        kept.map(|(_, &d)| d).product::<usize>() != 0
+    };
+    let needed = nothing_to_fold || f.mask.is_some();
+    match &f.initial {
+        Initial::Given(v) => match v.array() {
+            Some(a) if a.view.ndim() == 0 => {
+                let value = Python::attach(|py| convert::value_of(py, a))?;
+                Ok(Some(value.cast(dtype)))
+            }
+            Some(_) => Err(Stop::ToNumpy),
+            None => v.value(dtype).map(Some),
+        },
+        Initial::First if needed => Err(Stop::ToNumpy),
+        Initial::Identity if op.identity() == Identity::None && needed => Err(Stop::ToNumpy),
+        _ => Ok(None),
+    }
+}
+
+/// The result's view: dense, its axes in the input's memory order.
+fn reduced_view(input: &Array, axes: &[usize], dtype: DType, keepdims: bool) -> View {
+    if axes.len() == input.view.ndim() && !keepdims {
+        return View { dtype, offset: 0, shape: SmallVec::new(), strides: SmallVec::new() };
+    }
+    let kept = |i: &usize| !axes.contains(i);
+    let shape: Dims = (0..input.view.ndim()).filter(kept).map(|i| input.view.shape[i]).collect();
+    let strides: Strides = (0..input.view.ndim()).filter(kept).map(|i| input.view.strides[i]).collect();
+    let dense = keep_order_strides(dtype.size(), &shape, &[&strides]);
+    let view = View { dtype, offset: 0, shape, strides: dense };
+    if keepdims { with_axes(&view, axes) } else { view }
+}
+
+/// The view with axes of extent 1 put back where they were reduced (`axes` ascending).
+fn with_axes(view: &View, axes: &[usize]) -> View {
+    let mut v = view.clone();
+    for &a in axes {
+        v.shape.insert(a, 1);
+        v.strides.insert(a, 0);
+    }
+    v
+}
+
+/// The array to fold. Its length may stay unknown if an empty fold has an answer.
+pub fn fold_input<'py>(op: ScalarOp, obj: &Bound<'py, PyAny>) -> Native<Array> {
+    let input = Input::from_py(obj)?;
+    let input = if op.identity() == Identity::None { input.resolve(obj.py())? } else { input };
+    input.into_array(obj.py())
+}
+
+/// A reduction over everything.
+pub fn fold_all(py: Python<'_>, op: ScalarOp, input: &Array) -> Native<Array> {
+    fold(py, op, input, &Fold { axes: (0..input.view.ndim()).collect(), ..Fold::default() })
+}
+
+/// What the caller gets back: the `out=` it gave, or the new array.
+pub fn result(py: Python<'_>, array: Array, out: Option<Bound<'_, NdArray>>) -> PyResult<Py<PyAny>> {
+    match out {
+        Some(o) => Ok(o.into_any().unbind()),
+        None => handle::wrap_result(py, array),
+    }
+}
+
+pub fn initial<'py>(value: Option<&Bound<'py, PyAny>>) -> Native<Initial<'py>> {
+    match value {
+        None => Ok(Initial::Identity),
+        Some(v) if is_no_value(v) => Ok(Initial::Identity),
+        Some(v) if v.is_none() => Ok(Initial::First),
+        Some(v) => Ok(Initial::Given(Input::from_py(v)?)),
+    }
+}
+
+/// `where=` of a reduction; must broadcast to the input.
+pub fn reduction_mask(value: Option<&Bound<'_, PyAny>>, input: &Array) -> Native<Option<Array>> {
+    let Some(m) = value.filter(|v| !is_no_value(v)).map(mask).transpose()?.flatten() else { return Ok(None) };
+    if m.view.broadcast_to(&input.view.shape).is_none() { Err(Stop::ToNumpy) } else { Ok(Some(m)) }
+}
+
+/// One `out=` of a reduction.
+pub fn reduction_out<'py>(value: Option<&Bound<'py, PyAny>>) -> Native<Option<Bound<'py, NdArray>>> {
+    match value {
+        Some(v) if !is_no_value(v) => Ok(outputs(v, 1)?.into_iter().next().flatten()),
+        _ => Ok(None),
+    }
+}
+
+/// `ufunc.reduce(array, axis=0, dtype=None, out=None, keepdims=False, initial=<no value>, where=True)`.
+pub fn reduce_method<'py>(
+    op: ScalarOp,
+    args: &Bound<'py, PyTuple>,
+    kwargs: Option<&Bound<'py, PyDict>>,
+) -> Native<Py<PyAny>> {
+    let py = args.py();
+    let names = ["array", "axis", "dtype", "out", "keepdims", "initial", "where"];
+    let [array, axis, dtype, out, keepdims, start, place] = bind(names, args, kwargs)?;
+    if op.nin() != 2 || op.nout() != 1 {
+        return Err(Stop::ToNumpy);
+    }
+    let input = fold_input(op, &array.ok_or(Stop::ToNumpy)?)?;
+    let ndim = input.view.ndim();
+    let axes = match &axis {
+        Some(a) => axes(py, Some(a), ndim)?,
+        None => (0..ndim.min(1)).collect(),
+    };
+    let f = Fold {
+        axes,
+        dtype: convert::dtype_option(given(&dtype))?,
+        out: reduction_out(given(&out))?,
+        keepdims: flag(keepdims.as_ref())?,
+        initial: initial(start.as_ref())?,
+        mask: reduction_mask(place.as_ref(), &input)?,
+    };
+    let array = fold(py, op, &input, &f)?;
+    Ok(result(py, array, f.out)?)
+}

@@ -1,0 +1,79 @@
+//! `numloom.explain`: the tasks that would make an array, read off the window without running it.
+
+use crate::array::Array;
+use crate::node;
+use crate::operation::Operation;
+use crate::plan::{self, TaskPlan, TaskWork};
+use crate::provenance::Provenance;
+use crate::window::WINDOW;
+use numloom_ir::kernel::Instr;
+use std::fmt::Write;
+use std::sync::Arc;
+
+/// One task a paragraph: what it is, its operations with their lines, the bytes it moves.
+/// `line` renders a provenance.
+pub fn explain(a: &Array, line: impl Fn(Provenance) -> String) -> String {
+    WINDOW.inspect(|ops| {
+        let mut nodes = node::build(ops);
+        let plan = plan::plan(&mut nodes, numloom_config::current().fuse);
+        let wanted = needed_tasks(&plan.tasks, &nodes, a);
+        let mut out = String::new();
+        for (number, t) in wanted.iter().enumerate() {
+            describe(&mut out, number + 1, t, ops, &line);
+        }
+        if wanted.is_empty() {
+            let state = if a.store.is_settled() { "is there already" } else { "is being made" };
+            let _ = writeln!(out, "nothing recorded: the array {state}");
+        }
+        out
+    })
+}
+
+/// Backwards from the array: tasks that write what is needed need what they read.
+fn needed_tasks<'p>(tasks: &'p [TaskPlan], nodes: &node::Nodes, a: &Array) -> Vec<&'p TaskPlan> {
+    let mut needed: Vec<bool> = nodes.stores.iter().map(|s| Arc::ptr_eq(&s.store, &a.store)).collect();
+    let mut picked: Vec<&TaskPlan> = Vec::new();
+    for t in tasks.iter().rev() {
+        if t.accesses.iter().any(|(s, _, writes)| *writes && needed[*s as usize]) {
+            t.accesses.iter().for_each(|(s, _, _)| needed[*s as usize] = true);
+            picked.push(t);
+        }
+    }
+    picked.reverse();
+    picked
+}
+
+fn describe(out: &mut String, number: usize, t: &TaskPlan, ops: &[Operation], line: &impl Fn(Provenance) -> String) {
+    let (kind, read, written) = match &t.work {
+        TaskWork::Opaque => ("library", None, None),
+        TaskWork::Fused(f) => {
+            let n: usize = f.domain.iter().product();
+            let (mut r, mut w) = (0, 0);
+            for i in &f.compiled.kernel.instrs {
+                match i {
+                    Instr::Load { operand, .. } => r += n * f.compiled.kernel.operands[*operand as usize].size(),
+                    Instr::Store { operand, .. } => w += n * f.compiled.kernel.operands[*operand as usize].size(),
+                    _ => {}
+                }
+            }
+            w += f.folded.iter().map(|f| f.spot.view.nbytes()).sum::<usize>();
+            (if f.folded.is_empty() { "elementwise" } else { "reduction" }, Some(r), Some(w))
+        }
+    };
+    let _ = write!(out, "task {number}: {kind}, {} operation{}", t.ops.len(), if t.ops.len() == 1 { "" } else { "s" });
+    if let TaskWork::Fused(f) = &t.work {
+        let _ = write!(out, " over {:?}", f.domain.as_slice());
+    }
+    if let (Some(r), Some(w)) = (read, written) {
+        let _ = write!(out, ", reads {} bytes, writes {} bytes", r, w);
+    }
+    out.push('\n');
+    const MOST: usize = 24;
+    for &i in t.ops.iter().take(MOST) {
+        let op = &ops[i as usize];
+        let _ = writeln!(out, "    {:<18} {}", op.name(), line(op.at));
+    }
+    if t.ops.len() > MOST {
+        let _ = writeln!(out, "    and {} more", t.ops.len() - MOST);
+    }
+}

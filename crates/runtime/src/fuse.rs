@@ -1,0 +1,205 @@
+//! Fusion: which nodes share a task. Groups stay in an order in which running them one after another
+//! gives the program's results; a node joins an earlier group only if nothing between forbids it.
+
+use crate::node::{Nodes, Spot, StoreId, Work, conflict};
+use crate::slices;
+use numloom_ir::{Dims, Overlap, View};
+use smallvec::SmallVec;
+
+/// Nodes that become one task.
+#[derive(Debug)]
+pub struct Group {
+    pub domain: Dims,
+    /// In program order.
+    pub nodes: Vec<u32>,
+    /// Operations merged in from neighbouring slices; they retire with this group.
+    pub absorbed: Vec<u32>,
+    pub touches: Vec<Touch>,
+    /// Axes folded away by the group's reductions, if it has any.
+    pub reduced: Option<u64>,
+    pub fused: bool,
+}
+
+/// How a group touches a store.
+#[derive(Clone, Debug)]
+pub struct Touch {
+    pub store: StoreId,
+    pub view: View,
+    pub writes: bool,
+    /// Written by a reduction: not there before the task is over.
+    pub at_end: bool,
+    bounds: (usize, usize),
+}
+
+/// Most nodes in one task: bounds the time to analyse and compile it.
+const MOST_NODES: usize = 200;
+const MOST_OPERANDS: usize = 30;
+
+pub struct Grouping<'a> {
+    pub nodes: &'a mut Nodes,
+    pub groups: Vec<Group>,
+    /// For each store, the groups that touch it and the index of the touch.
+    pub by_store: Vec<SmallVec<[(u32, u32); 4]>>,
+    pub merged: bool,
+}
+
+pub fn fuse(nodes: &mut Nodes, enabled: bool) -> Vec<Group> {
+    let count = nodes.stores.len();
+    let mut g = Grouping { nodes, groups: Vec::new(), by_store: vec![SmallVec::new(); count], merged: false };
+    for i in 0..g.nodes.nodes.len() {
+        g.place(i as u32, enabled);
+    }
+    if enabled {
+        slices::merge_last(&mut g);
+    }
+    if !g.merged {
+        return g.groups;
+    }
+    join_groups(g.groups, count)
+}
+
+impl Grouping<'_> {
+    fn place(&mut self, index: u32, enabled: bool) {
+        let node = &self.nodes.nodes[index as usize];
+        let item = touches_of(node);
+        let opaque = node.work == Work::Opaque || !enabled;
+        let reduced = match node.work {
+            Work::Reduce { axes, .. } => Some(axes),
+            _ => None,
+        };
+        if !opaque && let Some(k) = home(&self.groups, &self.by_store, &item, &node.domain, reduced) {
+            self.groups[k].nodes.push(index);
+            self.groups[k].reduced = self.groups[k].reduced.or(reduced);
+            add_touches(&mut self.groups, &mut self.by_store, k, item);
+            return;
+        }
+        if enabled {
+            slices::merge_last(self);
+        }
+        let node = &self.nodes.nodes[index as usize];
+        let fused = node.work != Work::Opaque;
+        let k = self.groups.len();
+        self.groups.push(Group {
+            domain: node.domain.clone(),
+            nodes: vec![index],
+            absorbed: Vec::new(),
+            touches: Vec::new(),
+            reduced,
+            fused,
+        });
+        add_touches(&mut self.groups, &mut self.by_store, k, item);
+    }
+}
+
+fn touches_of(node: &crate::node::Node) -> SmallVec<[Touch; 4]> {
+    let at_end = node.is_reduce();
+    let touch = |s: &Spot, writes: bool| Touch {
+        store: s.store,
+        view: s.view.clone(),
+        writes,
+        at_end: at_end && writes,
+        bounds: if crate::node::is_unsized(&s.view) { (0, usize::MAX) } else { s.view.byte_bounds() },
+    };
+    let mut all: SmallVec<[Touch; 4]> = node.reads().map(|s| touch(s, false)).collect();
+    all.extend(node.outs.iter().map(|s| touch(s, true)));
+    all
+}
+
+/// The group an item can join: one with the same domain that it shares a view with, and that stands
+/// at or after every group it must follow.
+fn home(
+    groups: &[Group],
+    by_store: &[SmallVec<[(u32, u32); 4]>],
+    item: &[Touch],
+    domain: &[usize],
+    reduced: Option<u64>,
+) -> Option<usize> {
+    let mut least = 0usize;
+    let mut shared: SmallVec<[u32; 8]> = SmallVec::new();
+    for t in item {
+        for &(g, at) in by_store[t.store as usize].iter().rev() {
+            let other = &groups[g as usize].touches[at as usize];
+            let apart = t.bounds.1 <= other.bounds.0 || other.bounds.1 <= t.bounds.0;
+            if apart {
+                continue;
+            }
+            let ordered = t.writes || other.writes;
+            if !ordered {
+                if t.view == other.view {
+                    shared.push(g);
+                }
+                continue;
+            }
+            let same = !other.at_end && !t.at_end;
+            match conflict(&t.view, &other.view) {
+                Overlap::Disjoint => {}
+                Overlap::Same if same => {
+                    least = least.max(g as usize);
+                    shared.push(g);
+                }
+                _ => least = least.max(g as usize + 1),
+            }
+        }
+    }
+    shared.retain(|g| *g as usize >= least);
+    let open = |g: &Group| {
+        g.fused
+            && g.domain.as_slice() == domain
+            && g.nodes.len() < MOST_NODES
+            && g.touches.len() < MOST_OPERANDS * 4
+            && (reduced.is_none() || g.reduced.is_none() || g.reduced == reduced)
+    };
+    shared.sort_unstable();
+    shared.iter().map(|&g| g as usize).find(|&g| open(&groups[g]))
+}
+
+fn add_touches(
+    groups: &mut [Group],
+    by_store: &mut [SmallVec<[(u32, u32); 4]>],
+    k: usize,
+    item: impl IntoIterator<Item = Touch>,
+) {
+    for t in item {
+        let group = &mut groups[k];
+        let known = group.touches.iter_mut().find(|o| o.store == t.store && o.view == t.view && o.at_end == t.at_end);
+        match known {
+            Some(o) => o.writes |= t.writes,
+            None => {
+                by_store[t.store as usize].push((k as u32, group.touches.len() as u32));
+                group.touches.push(t);
+            }
+        }
+    }
+}
+
+/// After slices were merged into wide groups, groups may fuse with each other like nodes do.
+fn join_groups(old: Vec<Group>, stores: usize) -> Vec<Group> {
+    let mut groups: Vec<Group> = Vec::new();
+    let mut by_store = vec![SmallVec::new(); stores];
+    for mut g in old {
+        let touches = std::mem::take(&mut g.touches);
+        let k = if g.fused { home(&groups, &by_store, &touches, &g.domain, g.reduced) } else { None };
+        let k = match k.filter(|&k| groups[k].nodes.len() + g.nodes.len() <= MOST_NODES) {
+            Some(k) => {
+                groups[k].nodes.append(&mut g.nodes);
+                groups[k].absorbed.append(&mut g.absorbed);
+                groups[k].reduced = groups[k].reduced.or(g.reduced);
+                k
+            }
+            None => {
+                groups.push(g);
+                groups.len() - 1
+            }
+        };
+        add_touches(&mut groups, &mut by_store, k, touches);
+    }
+    groups
+}
+
+impl Touch {
+    /// The same touch through a view that has grown along `axis`.
+    pub fn widen(&mut self, axis: usize, extent: usize) {
+        self.view.shape[axis] = extent;
+        self.bounds = self.view.byte_bounds();
+    }
+}

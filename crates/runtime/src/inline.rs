@@ -1,0 +1,240 @@
+//! Small work on data that is there: run at once on the caller's thread, without the window.
+
+use crate::array::Array;
+use crate::error::{ErrorKind, ExecError};
+use crate::node::{self, Nodes};
+use crate::operation::{Kind, Operation, Place, Source};
+use crate::plan::{self, TaskWork};
+use crate::prepare::out_of_memory;
+use crate::provenance::Provenance;
+use crate::record::{MapOp, Operand};
+use crate::stats;
+use numloom_cpu::{Launch, Output};
+use numloom_ir::{DType, ScalarOp, Value, View};
+use numloom_loops::{BLOCK, In, block_fn, cast_fn, fold_fn, fp_clear, fp_status};
+use smallvec::SmallVec;
+
+type Result<T> = std::result::Result<T, ExecError>;
+
+/// Whether an operation on these arrays may run now: nothing recorded is still on its way to them.
+#[inline]
+pub fn is_possible<'a>(elements: usize, mut reads: impl Iterator<Item = &'a Array>, outs: &[&Array]) -> bool {
+    elements <= numloom_config::current().inline_size
+        && reads.all(|a| a.store.is_settled() && a.symbol().is_none() && !a.store.is_broken())
+        && outs.iter().all(|a| a.store.is_idle() && a.symbol().is_none())
+}
+
+pub fn no_memory(bytes: usize, op: &'static str) -> ExecError {
+    let message = out_of_memory(bytes);
+    ExecError { kind: ErrorKind::OutOfMemory, message, op, provenance: Provenance::default() }
+}
+
+/// One scalar operation or copy over dense arrays of the loop's own types: straight to the block loop.
+/// `None` when the operands do not fit that.
+#[inline]
+pub fn run_dense(op: MapOp, ins: &[Operand], outs: &[&Array]) -> Option<Result<u8>> {
+    let [out] = outs else { return None };
+    let n = out.view.size();
+    let (f, in_types): (_, SmallVec<[DType; 2]>) = match op {
+        MapOp::Scalar { op, lp } => {
+            let l = &op.loops()[lp as usize];
+            if l.outs()[0] != out.view.dtype {
+                return None;
+            }
+            (block_fn(op, lp as usize), SmallVec::from_slice(l.ins()))
+        }
+        MapOp::Copy => {
+            let from = match ins[0] {
+                Operand::Array(a) => a.view.dtype,
+                Operand::Value(v) => v.dtype,
+            };
+            (cast_fn(from, out.view.dtype), SmallVec::from_slice(&[from]))
+        }
+        _ => return None,
+    };
+    if !is_dense(&out.view) {
+        return None;
+    }
+    let mut args = [In { ptr: std::ptr::null(), step: 0 }; 2];
+    let mut values = [[0u8; 16]; 2];
+    for (k, i) in ins.iter().enumerate() {
+        match i {
+            Operand::Value(v) => {
+                if v.dtype != in_types[k] {
+                    return None;
+                }
+                values[k] = v.bytes;
+                args[k] = In { ptr: values[k].as_ptr(), step: 0 };
+            }
+            Operand::Array(a) => {
+                let v = &a.view;
+                if v.dtype != in_types[k] {
+                    return None;
+                }
+                let p = a.store.ptr();
+                if p.is_null() {
+                    return None;
+                }
+                let step = if v.shape.is_empty() {
+                    0
+                } else if v.shape == out.view.shape && is_dense(v) {
+                    v.dtype.size()
+                } else {
+                    return None;
+                };
+                if step != 0 && p == out.store.ptr() && v.offset != out.view.offset {
+                    return None;
+                }
+                // SAFETY: a view's offset lies inside its store.
+                args[k] = In { ptr: unsafe { p.add(v.offset) }, step };
+            }
+        }
+    }
+    let base = match out.store.materialise() {
+        Ok(p) => p,
+        Err(e) => return Some(Err(no_memory(e.0, "operation"))),
+    };
+    // SAFETY: offset and extent lie inside the store; nothing else touches it (`is_possible`).
+    let mut flags = 0;
+    unsafe {
+        let mut to = base.add(out.view.offset);
+        fp_clear();
+        let mut at = 0;
+        while at < n {
+            let len = BLOCK.min(n - at);
+            flags |= f(len, args.as_ptr(), &to);
+            at += len;
+            for a in &mut args {
+                a.ptr = a.ptr.wrapping_add(a.step * len);
+            }
+            to = to.add(len * out.view.dtype.size());
+        }
+        flags |= fp_status();
+    }
+    out.store.wrote();
+    Some(Ok(flags))
+}
+
+/// Dense in C order, the layout of nearly all small arrays.
+#[inline]
+fn is_dense(v: &View) -> bool {
+    match (v.shape.as_slice(), v.strides.as_slice()) {
+        ([], _) => true,
+        ([_], [s]) => *s == v.dtype.size() as isize,
+        _ => v.is_c_contiguous(),
+    }
+}
+
+/// A whole dense array folded to one value, straight through the block fold. `None` when it does not fit.
+pub fn fold_dense(op: ScalarOp, lp: u8, input: &Array, axes: &[usize], out: &Array, initial: Option<Value>) -> Option<Result<u8>> {
+    let (lp, dtype) = crate::lower::accumulator(op, lp);
+    let n = input.view.size();
+    let fits = axes.len() == input.view.ndim() && input.view.dtype == dtype && out.view.dtype == dtype;
+    if !fits || n == 0 || !is_dense(&input.view) || input.store.ptr().is_null() {
+        return None;
+    }
+    let fold = fold_fn(op, lp as usize)?;
+    let to = match out.store.materialise() {
+        Ok(p) => p,
+        Err(e) => return Some(Err(no_memory(e.0, "reduce"))),
+    };
+    let (size, combine) = (dtype.size(), block_fn(op, lp as usize));
+    let mut flags = 0;
+    // SAFETY: the input is dense over `n` elements, the output has one; nothing else touches them.
+    unsafe {
+        let to = to.add(out.view.offset);
+        let from = input.store.ptr().add(input.view.offset);
+        fp_clear();
+        let mut partials = [[0u64; 2]; 64];
+        let mut count = 0;
+        for at in (0..n).step_by(BLOCK) {
+            if count == partials.len() {
+                return None;
+            }
+            let run = In { ptr: from.add(at * size), step: size };
+            flags |= fold(BLOCK.min(n - at), run, partials[count].as_mut_ptr() as *mut u8);
+            count += 1;
+        }
+        let mut acc = partials[0];
+        let acc_ptr = acc.as_mut_ptr() as *mut u8;
+        let fold_in = |v: *const u8, first: bool| {
+            let (a, b) = (In { ptr: acc_ptr, step: 0 }, In { ptr: v, step: 0 });
+            let ins = if first { [b, a] } else { [a, b] };
+            combine(1, ins.as_ptr(), &acc_ptr)
+        };
+        for p in &partials[1..count] {
+            flags |= fold_in(p.as_ptr() as *const u8, false);
+        }
+        if let Some(v) = initial {
+            flags |= fold_in(v.cast(dtype).bytes.as_ptr(), true);
+        }
+        flags |= fp_status();
+        std::ptr::copy_nonoverlapping(acc_ptr, to, size);
+    }
+    out.store.wrote();
+    Some(Ok(flags))
+}
+
+/// Any other elementwise operation or reduction: a plan of one task, run here.
+pub fn run_planned(op: Operation) -> Result<u8> {
+    let mut nodes: Nodes = node::build(std::slice::from_ref(&op));
+    if nodes.nodes.is_empty() {
+        return Ok(0);
+    }
+    nodes.stores.iter_mut().for_each(|s| s.live = true);
+    let plan = plan::plan(&mut nodes, false);
+    let Some(TaskWork::Fused(fused)) = plan.tasks.first().map(|t| &t.work) else { return Ok(0) };
+    let name = op.name();
+    let address = |spot: &node::Spot| -> Result<numloom_cpu::Operand> {
+        let store = &nodes.stores[spot.store as usize].store;
+        let base = store.materialise().map_err(|e| no_memory(e.0, name))?;
+        // SAFETY: a view's offset lies inside its store.
+        let ptr = unsafe { base.add(spot.view.offset) };
+        Ok(numloom_cpu::Operand { ptr, dtype: spot.view.dtype, strides: spot.view.strides.clone() })
+    };
+    let operands = fused.operands.iter().map(address).collect::<Result<Vec<_>>>()?;
+    let outputs = fused
+        .folded
+        .iter()
+        .map(|f| Ok(Output { operand: address(&f.spot)?, initial: f.initial }))
+        .collect::<Result<Vec<_>>>()?;
+    let reduced: SmallVec<[bool; 8]> = (0..fused.domain.len()).map(|a| fused.reduced >> a.min(63) & 1 == 1).collect();
+    let params = plan::param_values(fused, &nodes.nodes);
+    let launch =
+        Launch::new(&fused.compiled, &fused.domain, operands, params, &reduced, outputs, usize::MAX / 2, 1, false);
+    let mut flags = 0;
+    for (phase, &tiles) in launch.phases().iter().enumerate() {
+        for tile in 0..tiles {
+            // SAFETY: nothing recorded touches these stores (`is_possible`).
+            flags |= unsafe { launch.run(phase, tile) };
+        }
+    }
+    for p in &op.outs {
+        p.store.wrote();
+    }
+    Ok(flags)
+}
+
+/// An operation on these arrays, as the window would hold it.
+pub fn operation(kind: Kind, ins: &[Operand], outs: &[&Array], mask: Option<&Array>, at: Provenance) -> Operation {
+    let place = |a: &Array| Place { store: a.store.clone(), view: a.view.clone() };
+    Operation {
+        kind,
+        ins: ins
+            .iter()
+            .map(|i| match i {
+                Operand::Array(a) => Source::Place(place(a)),
+                Operand::Value(v) => Source::Value(*v),
+            })
+            .collect(),
+        outs: outs.iter().map(|a| place(a)).collect(),
+        mask: mask.map(place),
+        at,
+    }
+}
+
+/// Counts an operation that ran here.
+pub fn counted() {
+    stats::count(&stats::OPERATIONS, 1);
+    stats::count(&stats::INLINE, 1);
+}

@@ -1,0 +1,256 @@
+//! From a fused group to its kernel: every value computed once, kept in a register while the group
+//! needs it, and stored only if somebody can still see it.
+
+use crate::fuse::Group;
+use crate::node::{Input, Node, Nodes, Spot, StoreId, Work};
+use crate::record::MapOp;
+use numloom_ir::kernel::{Instr, Kernel, NO_REG, OperandId, Reg, Target};
+use numloom_ir::{DType, Identity, ScalarOp, Value, View};
+
+/// Where a launch parameter's value comes from.
+#[derive(Clone, Copy, Debug)]
+pub enum ParamSource {
+    /// Input `input` of node `node`.
+    Node { node: u32, input: u8 },
+    /// Start or step of an `arange` node.
+    Iota { node: u32, step: bool },
+    /// Part of the kernel's meaning (an identity).
+    Fixed(Value),
+}
+
+/// A reduction's result.
+#[derive(Clone, Debug)]
+pub struct Folded {
+    pub spot: Spot,
+    pub initial: Option<Value>,
+}
+
+pub struct Lowered {
+    pub kernel: Kernel,
+    pub operands: Vec<Spot>,
+    pub params: Vec<ParamSource>,
+    pub folded: Vec<Folded>,
+}
+
+/// The current value of a view inside the group.
+struct Current {
+    store: StoreId,
+    view: View,
+    reg: Reg,
+    dirty: bool,
+}
+
+struct Lowering<'a> {
+    nodes: &'a Nodes,
+    out: Lowered,
+    current: Vec<Current>,
+}
+
+/// `needed_later[store]`: a later group of the window touches it.
+pub fn lower(nodes: &Nodes, group: &Group, needed_later: &dyn Fn(StoreId) -> bool) -> Lowered {
+    let out =
+        Lowered { kernel: Kernel::default(), operands: Vec::new(), params: Vec::new(), folded: Vec::new() };
+    let mut l = Lowering { nodes, out, current: Vec::new() };
+    for &i in &group.nodes {
+        l.node(i);
+    }
+    for k in 0..l.current.len() {
+        let c = &l.current[k];
+        if c.dirty && (nodes.stores[c.store as usize].live || needed_later(c.store)) {
+            let (spot, src) = (Spot { store: c.store, view: c.view.clone() }, c.reg);
+            let operand = l.operand(&spot);
+            l.emit(Instr::Store { operand, src, mask: NO_REG });
+        }
+    }
+    drop_unused(&mut l.out.kernel);
+    l.out
+}
+
+impl Lowering<'_> {
+    fn emit(&mut self, i: Instr) {
+        self.out.kernel.instrs.push(i);
+    }
+
+    fn reg(&mut self, dtype: DType) -> Reg {
+        self.out.kernel.new_reg(dtype)
+    }
+
+    fn operand(&mut self, spot: &Spot) -> OperandId {
+        if let Some(k) = self.out.operands.iter().position(|s| s == spot) {
+            return k as OperandId;
+        }
+        self.out.operands.push(spot.clone());
+        self.out.kernel.operands.push(spot.view.dtype);
+        (self.out.operands.len() - 1) as OperandId
+    }
+
+    fn param(&mut self, dtype: DType, source: ParamSource) -> Reg {
+        let p = self.param_id(dtype, source);
+        let dst = self.reg(dtype);
+        self.emit(Instr::Param { dst, param: p });
+        dst
+    }
+
+    fn param_id(&mut self, dtype: DType, source: ParamSource) -> u16 {
+        self.out.params.push(source);
+        self.out.kernel.params.push(dtype);
+        (self.out.params.len() - 1) as u16
+    }
+
+    fn read(&mut self, spot: &Spot) -> Reg {
+        if let Some(c) = self.current.iter().find(|c| c.store == spot.store && c.view == spot.view) {
+            return c.reg;
+        }
+        let operand = self.operand(spot);
+        let dst = self.reg(spot.view.dtype);
+        self.emit(Instr::Load { dst, operand });
+        self.current.push(Current { store: spot.store, view: spot.view.clone(), reg: dst, dirty: false });
+        dst
+    }
+
+    fn write(&mut self, spot: &Spot, value: Reg, mask: Option<Reg>) {
+        let value = self.cast(value, spot.view.dtype);
+        let value = match mask {
+            None => value,
+            Some(mask) => {
+                let old = self.read(spot);
+                let dst = self.reg(spot.view.dtype);
+                self.emit(Instr::Select { dst, mask, yes: value, no: old });
+                dst
+            }
+        };
+        match self.current.iter_mut().find(|c| c.store == spot.store && c.view == spot.view) {
+            Some(c) => {
+                c.reg = value;
+                c.dirty = true;
+            }
+            None => {
+                self.current.push(Current { store: spot.store, view: spot.view.clone(), reg: value, dirty: true })
+            }
+        }
+    }
+
+    fn cast(&mut self, src: Reg, to: DType) -> Reg {
+        if self.out.kernel.regs[src as usize] == to {
+            return src;
+        }
+        let dst = self.reg(to);
+        self.emit(Instr::Cast { dst, src });
+        dst
+    }
+
+    fn input(&mut self, index: u32, node: &Node, k: usize, want: DType) -> Reg {
+        let r = match &node.ins[k] {
+            Input::Spot(s) => self.read(s),
+            Input::Value(v) => self.param(v.dtype, ParamSource::Node { node: index, input: k as u8 }),
+        };
+        self.cast(r, want)
+    }
+
+    fn node(&mut self, index: u32) {
+        let nodes = self.nodes;
+        let node = &nodes.nodes[index as usize];
+        let mask = node.mask.as_ref().map(|m| self.read(m)).map(|r| self.cast(r, DType::Bool));
+        match node.work {
+            Work::Map(op) => {
+                let values = self.map(index, node, op);
+                for (spot, value) in node.outs.iter().zip(values) {
+                    self.write(spot, value, mask);
+                }
+            }
+            Work::Reduce { op, lp, initial, .. } => self.reduce(index, node, op, lp, initial, mask),
+            Work::Opaque => {}
+        }
+    }
+
+    fn map(&mut self, index: u32, node: &Node, op: MapOp) -> smallvec::SmallVec<[Reg; 2]> {
+        let to = node.outs[0].view.dtype;
+        let one = |r: Reg| smallvec::smallvec![r];
+        match op {
+            MapOp::Copy => {
+                let r = self.input(index, node, 0, to);
+                one(r)
+            }
+            MapOp::Select => {
+                let mask = self.input(index, node, 0, DType::Bool);
+                let yes = self.input(index, node, 1, to);
+                let no = self.input(index, node, 2, to);
+                let dst = self.reg(to);
+                self.emit(Instr::Select { dst, mask, yes, no });
+                one(dst)
+            }
+            MapOp::Iota { start, step } => {
+                let start = self.param_id(start.dtype, ParamSource::Iota { node: index, step: false });
+                let step = self.param_id(step.dtype, ParamSource::Iota { node: index, step: true });
+                let dst = self.reg(to);
+                self.emit(Instr::Iota { dst, start, step });
+                one(dst)
+            }
+            MapOp::Scalar { op, lp } => {
+                let l = &op.loops()[lp as usize];
+                let mut src = [NO_REG; 2];
+                for (k, &d) in l.ins().iter().enumerate() {
+                    src[k] = self.input(index, node, k, d);
+                }
+                let mut dst = [NO_REG; 2];
+                for (k, &d) in l.outs().iter().enumerate() {
+                    dst[k] = self.reg(d);
+                }
+                self.emit(Instr::Apply { op, lp, dst, src });
+                dst.into_iter().take(l.outs().len()).collect()
+            }
+        }
+    }
+
+    fn reduce(&mut self, index: u32, node: &Node, op: ScalarOp, lp: u8, initial: Option<Value>, mask: Option<Reg>) {
+        let (lp, dtype) = accumulator(op, lp);
+        let mut value = self.input(index, node, 0, dtype);
+        let initial = initial.map(|v| v.cast(dtype));
+        let neutral = identity_value(op, dtype).or(initial);
+        if let (Some(mask), Some(neutral)) = (mask, neutral) {
+            let no = self.param(dtype, ParamSource::Fixed(neutral));
+            let dst = self.reg(dtype);
+            self.emit(Instr::Select { dst, mask, yes: value, no });
+            value = dst;
+        }
+        let target = self.out.kernel.targets.len() as u16;
+        self.out.kernel.targets.push(Target { op, lp });
+        self.emit(Instr::Reduce { target, src: value });
+        let empty = node.domain.contains(&0);
+        let initial = if empty { initial.or(identity_value(op, dtype)) } else { initial };
+        self.out.folded.push(Folded { spot: node.outs[0].clone(), initial });
+    }
+}
+
+/// Loop and type a reduction accumulates in: truth values for the logical operations.
+pub fn accumulator(op: ScalarOp, lp: u8) -> (u8, DType) {
+    let logical = matches!(op, ScalarOp::LogicalAnd | ScalarOp::LogicalOr | ScalarOp::LogicalXor);
+    let lp = if logical { op.loop_for(DType::Bool).unwrap_or(0) as u8 } else { lp };
+    (lp, op.loops()[lp as usize].outs()[0])
+}
+
+/// What folding nothing gives, in the accumulator's type.
+pub fn identity_value(op: ScalarOp, dtype: DType) -> Option<Value> {
+    match op.identity() {
+        Identity::None => None,
+        Identity::Zero | Identity::False => Some(Value::from_i128(dtype, 0)),
+        Identity::One | Identity::True => Some(Value::from_i128(dtype, 1)),
+        Identity::MinusOne => Some(Value::from_i128(dtype, -1)),
+        Identity::MinusInfinity => Some(Value::from_f64(dtype, f64::NEG_INFINITY)),
+    }
+}
+
+/// Removes instructions whose results nothing uses (temporaries of results that are not stored).
+fn drop_unused(kernel: &mut Kernel) {
+    let mut used = vec![false; kernel.regs.len()];
+    let mut keep = vec![true; kernel.instrs.len()];
+    for (i, instr) in kernel.instrs.iter().enumerate().rev() {
+        let effect = matches!(instr, Instr::Store { .. } | Instr::Reduce { .. });
+        keep[i] = effect || instr.results().any(|r| used[r as usize]);
+        if keep[i] {
+            instr.sources().for_each(|r| used[r as usize] = true);
+        }
+    }
+    let mut it = keep.iter();
+    kernel.instrs.retain(|_| *it.next().unwrap_or(&true));
+}

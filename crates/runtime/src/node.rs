@@ -1,0 +1,365 @@
+//! The window as the analysis sees it: stores numbered, dead operations gone, boolean indexing that
+//! can stay unpacked rewritten to masked work over the whole domain.
+
+use crate::array::UNSIZED;
+use crate::operation::{Kind, Operation, Place, Source};
+use crate::record::MapOp;
+use crate::store::{Store, Symbol};
+use numloom_ir::view::Order;
+use numloom_ir::{Overlap, ScalarOp, Value, View, overlap};
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+pub type StoreId = u32;
+
+/// A view of a numbered store.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Spot {
+    pub store: StoreId,
+    pub view: View,
+}
+
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Input {
+    Spot(Spot),
+    Value(Value),
+}
+
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Work {
+    Map(MapOp),
+    Reduce { op: ScalarOp, lp: u8, axes: u64, initial: Option<Value> },
+    /// Not fused: a library operation, or one whose domain is not known yet.
+    Opaque,
+}
+
+/// One operation, every view already broadcast to its domain.
+#[derive(Clone, Debug)]
+pub struct Node {
+    pub work: Work,
+    pub domain: SmallVec<[usize; 4]>,
+    pub ins: SmallVec<[Input; 3]>,
+    pub outs: SmallVec<[Spot; 1]>,
+    pub mask: Option<Spot>,
+    /// The operation it stands for, by place in the window.
+    pub op: u32,
+    /// Floating-point flags may come from points the program did not select.
+    pub speculative: bool,
+}
+
+#[derive(Clone)]
+pub struct LocalStore {
+    pub store: Arc<Store>,
+    /// Somebody outside the window can still see it.
+    pub live: bool,
+    /// It has no bytes yet, so nobody outside has seen any either.
+    pub fresh: bool,
+    /// Place of the last node that touches it.
+    pub last: u32,
+}
+
+pub struct Nodes {
+    pub nodes: Vec<Node>,
+    pub stores: Vec<LocalStore>,
+    /// Operations nobody can see the result of.
+    pub dead: Vec<u32>,
+}
+
+pub fn is_unsized(v: &View) -> bool {
+    v.shape.first() == Some(&UNSIZED)
+}
+
+/// `overlap` that also answers for views whose extent is not known.
+pub fn conflict(a: &View, b: &View) -> Overlap {
+    if is_unsized(a) || is_unsized(b) { Overlap::Partial } else { overlap::overlap(a, b) }
+}
+
+struct Numbering {
+    ids: FxHashMap<usize, StoreId>,
+    stores: Vec<LocalStore>,
+}
+
+impl Numbering {
+    fn id(&mut self, store: &Arc<Store>) -> StoreId {
+        let next = self.stores.len() as StoreId;
+        let stores = &mut self.stores;
+        *self.ids.entry(Arc::as_ptr(store) as usize).or_insert_with(|| {
+            let seen = store.handles.load(Ordering::Acquire) > 0
+                || store.is_foreign()
+                || store.exposed.load(Ordering::Acquire) > 0;
+            stores.push(LocalStore { store: store.clone(), live: seen, fresh: store.ptr().is_null(), last: 0 });
+            next
+        })
+    }
+}
+
+/// Arrays of one unknown length that never have to exist packed: the mask they were packed with.
+struct Family {
+    mask: Place,
+    virtual_: bool,
+    risky: bool,
+}
+
+pub fn build(ops: &[Operation]) -> Nodes {
+    let mut numbering = Numbering { ids: FxHashMap::default(), stores: Vec::with_capacity(ops.len()) };
+    let alive = find_alive(ops, &mut numbering);
+    let families = find_families(ops, &alive);
+    let mut nodes = Vec::with_capacity(ops.len());
+    let mut dead = Vec::new();
+    for (i, op) in ops.iter().enumerate() {
+        if alive[i] {
+            nodes.push(node_of(op, i as u32, &families, &mut numbering));
+        } else {
+            dead.push(i as u32);
+        }
+    }
+    let mut stores = numbering.stores;
+    for (i, n) in nodes.iter().enumerate() {
+        n.spots().for_each(|s| stores[s.store as usize].last = i as u32);
+    }
+    Nodes { nodes, stores, dead }
+}
+
+/// Backwards: an operation is alive if somebody can see what it writes, or an alive one reads it.
+fn find_alive(ops: &[Operation], numbering: &mut Numbering) -> Vec<bool> {
+    let mut alive = vec![false; ops.len()];
+    let mut wanted: Vec<bool> = Vec::new();
+    for (i, op) in ops.iter().enumerate().rev() {
+        let mut any = false;
+        for p in &op.outs {
+            let id = numbering.id(&p.store) as usize;
+            wanted.resize(wanted.len().max(id + 1), false);
+            any |= numbering.stores[id].live || wanted[id];
+        }
+        if !any {
+            continue;
+        }
+        alive[i] = true;
+        for p in op.reads().chain(&op.outs) {
+            let id = numbering.id(&p.store) as usize;
+            wanted.resize(wanted.len().max(id + 1), false);
+            wanted[id] = true;
+        }
+    }
+    alive
+}
+
+/// Operations that neither trap nor warn on ordinary numbers need no protection at unselected points.
+fn is_tame(op: MapOp) -> bool {
+    use ScalarOp::*;
+    match op {
+        MapOp::Scalar { op, .. } => matches!(
+            op,
+            Add | Subtract | Multiply | Negative | Absolute | Minimum | Maximum | LogicalNot | Positive | Square
+        ) || op.is_comparison(),
+        _ => true,
+    }
+}
+
+fn symbol_key(s: &Symbol) -> usize {
+    Arc::as_ptr(s) as usize
+}
+
+fn find_families(ops: &[Operation], alive: &[bool]) -> FxHashMap<usize, Family> {
+    let mut families: FxHashMap<usize, Family> = FxHashMap::default();
+    for (op, _) in ops.iter().zip(alive).filter(|(_, a)| **a) {
+        let packed = |p: &Place| is_unsized(&p.view).then(|| p.store.symbol.clone()).flatten();
+        if let Kind::Pack = op.kind
+            && let (Some(Source::Place(mask)), Some(symbol)) = (op.ins.get(1), op.outs.first().and_then(packed))
+        {
+            families.entry(symbol_key(&symbol)).or_insert_with(|| Family {
+                mask: mask.clone(),
+                virtual_: true,
+                risky: false,
+            });
+        }
+        let visible = |p: &Place| p.store.handles.load(Ordering::Acquire) > 0 || !p.store.ptr().is_null();
+        let simple = match &op.kind {
+            Kind::Map(m) => Some(!is_tame(*m)),
+            Kind::Pack | Kind::Unpack | Kind::Reduce { .. } => Some(false),
+            _ => None,
+        };
+        for p in op.reads().chain(&op.outs) {
+            let Some(symbol) = packed(p) else { continue };
+            if matches!(op.kind, Kind::Nonzero) {
+                continue;
+            }
+            // A store packed in an earlier window has no family here and stays packed.
+            if let Some(f) = families.get_mut(&symbol_key(&symbol)) {
+                f.virtual_ &= simple.is_some() && !visible(p) && is_plain(&p.view);
+                f.risky |= simple == Some(true);
+            }
+        }
+    }
+    // A store that is read here but was made by no pack or map of this window cannot be unpacked.
+    let mut made: FxHashMap<usize, ()> = FxHashMap::default();
+    for (op, _) in ops.iter().zip(alive).filter(|(_, a)| **a) {
+        for p in op.reads().filter(|p| is_unsized(&p.view)) {
+            if !made.contains_key(&(Arc::as_ptr(&p.store) as usize))
+                && let Some(s) = &p.store.symbol
+                && let Some(f) = families.get_mut(&symbol_key(s))
+            {
+                f.virtual_ = false;
+            }
+        }
+        for p in &op.outs {
+            made.insert(Arc::as_ptr(&p.store) as usize, ());
+        }
+    }
+    families
+}
+
+/// The whole packed store, front to back.
+fn is_plain(v: &View) -> bool {
+    v.ndim() == 1 && v.offset == 0 && v.strides[0] == v.dtype.size() as isize
+}
+
+fn node_of(op: &Operation, index: u32, families: &FxHashMap<usize, Family>, numbering: &mut Numbering) -> Node {
+    let family = op
+        .reads()
+        .chain(&op.outs)
+        .filter(|p| is_unsized(&p.view))
+        .find_map(|p| p.store.symbol.as_ref().and_then(|s| families.get(&symbol_key(s))))
+        .filter(|f| f.virtual_);
+    let any_unsized = op.reads().chain(&op.outs).any(|p| is_unsized(&p.view));
+    let opaque = matches!(op.kind, Kind::Library(_) | Kind::Nonzero)
+        || (any_unsized && family.is_none())
+        || (matches!(op.kind, Kind::Pack | Kind::Unpack) && family.is_none());
+    if opaque {
+        return opaque_node(op, index, numbering);
+    }
+    let full = family.map(|f| f.mask.view.shape.clone());
+    let mut spot = |p: &Place, domain: &[usize]| {
+        let store = numbering.id(&p.store);
+        let view = match &full {
+            Some(shape) if is_unsized(&p.view) => View::dense(p.view.dtype, shape, Order::C),
+            _ => p.view.broadcast_to(domain).unwrap_or_else(|| p.view.clone()),
+        };
+        Spot { store, view: settle(view) }
+    };
+    let input = |s: &Source, domain: &[usize], spot: &mut dyn FnMut(&Place, &[usize]) -> Spot| match s {
+        Source::Place(p) => Input::Spot(spot(p, domain)),
+        Source::Value(v) => Input::Value(*v),
+    };
+    let speculative = family.is_some();
+    let blank = |work, domain| Node {
+        work,
+        domain,
+        ins: SmallVec::new(),
+        outs: SmallVec::new(),
+        mask: None,
+        op: index,
+        speculative,
+    };
+    match &op.kind {
+        Kind::Map(m) => {
+            let domain = full.clone().filter(|_| any_unsized).unwrap_or_else(|| op.outs[0].view.shape.clone());
+            let mut n = blank(Work::Map(*m), domain.clone());
+            n.ins = op.ins.iter().map(|s| input(s, &domain, &mut spot)).collect();
+            n.outs = op.outs.iter().map(|p| spot(p, &domain)).collect();
+            n.mask = op.mask.as_ref().map(|p| spot(p, &domain));
+            n
+        }
+        Kind::Pack => {
+            let (domain, family) = (full.clone().unwrap_or_default(), family);
+            let x = input(&op.ins[0], &domain, &mut spot);
+            let mask = input(&op.ins[1], &domain, &mut spot);
+            let out = spot(&op.outs[0], &domain);
+            if family.is_some_and(|f| f.risky) && out.view.dtype.is_inexact() {
+                let one = Input::Value(Value::from_i128(out.view.dtype, 1));
+                let mut n = blank(Work::Map(MapOp::Select), domain);
+                n.ins = SmallVec::from_vec(vec![mask, x, one]);
+                n.outs.push(out);
+                n
+            } else {
+                let mut n = blank(Work::Map(MapOp::Copy), domain);
+                n.ins.push(x);
+                n.outs.push(out);
+                n
+            }
+        }
+        Kind::Unpack => {
+            let domain = op.outs[0].view.shape.clone();
+            let mut n = blank(Work::Map(MapOp::Copy), domain.clone());
+            if let Input::Spot(mask) = input(&op.ins[0], &domain, &mut spot) {
+                n.mask = Some(mask);
+            }
+            n.ins.push(input(&op.ins[1], &domain, &mut spot));
+            n.outs.push(spot(&op.outs[0], &domain));
+            n
+        }
+        Kind::Reduce { op: fold, lp, axes, initial } => {
+            let domain = match (&op.ins[0], &full) {
+                (Source::Place(p), Some(shape)) if is_unsized(&p.view) => shape.clone(),
+                (Source::Place(p), _) => p.view.shape.clone(),
+                (Source::Value(_), _) => SmallVec::new(),
+            };
+            let axes = if any_unsized { u64::MAX } else { *axes };
+            let mut n = blank(Work::Reduce { op: *fold, lp: *lp, axes, initial: *initial }, domain.clone());
+            n.ins.push(input(&op.ins[0], &domain, &mut spot));
+            n.mask = match (&op.mask, family) {
+                (Some(m), _) => Some(spot(m, &domain)),
+                (None, Some(f)) => Some(spot(&f.mask, &domain)),
+                (None, None) => None,
+            };
+            let out = &op.outs[0];
+            let mut view = out.view.clone();
+            view.shape.resize(domain.len(), 1);
+            view.strides.resize(domain.len(), 0);
+            n.outs.push(Spot { store: spot(out, &domain).store, view: settle(view) });
+            n
+        }
+        Kind::Nonzero | Kind::Library(_) => opaque_node(op, index, numbering),
+    }
+}
+
+fn opaque_node(op: &Operation, index: u32, numbering: &mut Numbering) -> Node {
+    let mut spot = |p: &Place| Spot { store: numbering.id(&p.store), view: p.view.clone() };
+    Node {
+        work: Work::Opaque,
+        domain: SmallVec::new(),
+        ins: op.reads().map(|p| Input::Spot(spot(p))).collect(),
+        outs: op.outs.iter().map(&mut spot).collect(),
+        mask: None,
+        op: index,
+        speculative: false,
+    }
+}
+
+/// Axes of extent 1 have no meaningful stride: with 0 everywhere, equal views compare equal.
+fn settle(mut v: View) -> View {
+    for (s, &d) in v.strides.iter_mut().zip(&v.shape) {
+        if d == 1 {
+            *s = 0;
+        }
+    }
+    v
+}
+
+impl Node {
+    pub fn reads(&self) -> impl Iterator<Item = &Spot> {
+        let ins = self.ins.iter().filter_map(|i| match i {
+            Input::Spot(s) => Some(s),
+            Input::Value(_) => None,
+        });
+        ins.chain(&self.mask)
+    }
+
+    pub fn spots(&self) -> impl Iterator<Item = &Spot> {
+        self.reads().chain(&self.outs)
+    }
+
+    pub fn spots_mut(&mut self) -> impl Iterator<Item = &mut Spot> {
+        let ins = self.ins.iter_mut().filter_map(|i| match i {
+            Input::Spot(s) => Some(s),
+            Input::Value(_) => None,
+        });
+        ins.chain(&mut self.mask).chain(&mut self.outs)
+    }
+
+    pub fn is_reduce(&self) -> bool {
+        matches!(self.work, Work::Reduce { .. })
+    }
+}

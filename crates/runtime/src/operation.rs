@@ -1,0 +1,90 @@
+//! An operation as it was recorded: one NumPy call.
+
+use crate::provenance::Provenance;
+use crate::record::MapOp;
+use crate::store::Store;
+use numloom_ir::{ScalarOp, Value, View};
+use numloom_library::LibraryOp;
+use smallvec::SmallVec;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+/// A view of a store, as an operation names it.
+#[derive(Clone)]
+pub struct Place {
+    pub store: Arc<Store>,
+    pub view: View,
+}
+
+#[derive(Clone)]
+pub enum Source {
+    Place(Place),
+    Value(Value),
+}
+
+pub enum Kind {
+    Map(MapOp),
+    /// One input; `axes` are folded away. The output has extent 1 along them.
+    Reduce { op: ScalarOp, lp: u8, axes: u64, initial: Option<Value> },
+    /// Inputs x and mask; one output of unknown length.
+    Pack,
+    /// Inputs mask and packed values; the output is updated where the mask is true.
+    Unpack,
+    /// Input mask; one output of unknown length per axis.
+    Nonzero,
+    Library(Box<dyn LibraryOp>),
+}
+
+pub struct Operation {
+    pub kind: Kind,
+    pub ins: SmallVec<[Source; 2]>,
+    pub outs: SmallVec<[Place; 1]>,
+    /// Write only (or fold only) where this is true.
+    pub mask: Option<Place>,
+    pub at: Provenance,
+}
+
+impl Operation {
+    pub fn name(&self) -> &'static str {
+        match &self.kind {
+            Kind::Map(MapOp::Scalar { op, .. }) => op.name(),
+            Kind::Map(MapOp::Copy) => "copy",
+            Kind::Map(MapOp::Select) => "where",
+            Kind::Map(MapOp::Iota { .. }) => "arange",
+            Kind::Reduce { .. } => "reduce",
+            Kind::Pack => "boolean index",
+            Kind::Unpack => "boolean assignment",
+            Kind::Nonzero => "nonzero",
+            Kind::Library(op) => op.name(),
+        }
+    }
+
+    pub fn reads(&self) -> impl Iterator<Item = &Place> {
+        let ins = self.ins.iter().filter_map(|s| match s {
+            Source::Place(p) => Some(p),
+            Source::Value(_) => None,
+        });
+        ins.chain(&self.mask)
+    }
+
+    /// Tells the stores that an operation is on its way to them.
+    pub fn announce(&self) {
+        for p in self.reads() {
+            p.store.pending_reads.fetch_add(1, Ordering::Relaxed);
+        }
+        for p in &self.outs {
+            p.store.pending_writes.fetch_add(1, Ordering::Relaxed);
+            p.store.wrote();
+        }
+    }
+
+    /// Tells the stores that it is over.
+    pub fn withdraw(&self) {
+        for p in self.reads() {
+            p.store.pending_reads.fetch_sub(1, Ordering::Release);
+        }
+        for p in &self.outs {
+            p.store.pending_writes.fetch_sub(1, Ordering::Release);
+        }
+    }
+}

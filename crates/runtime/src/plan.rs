@@ -1,0 +1,220 @@
+//! A plan: what a window becomes, in terms of numbered stores, so that the next window of the same
+//! structure (a loop body) is not analysed again.
+
+use crate::fuse::{self, Group};
+use crate::lower::{self, Folded, Lowered, ParamSource};
+use crate::node::{Input, Node, Nodes, Spot, StoreId, Work};
+use crate::record::MapOp;
+use crate::stats;
+use crate::store::Store;
+use numloom_cpu::Compiled;
+use numloom_ir::kernel::Kernel;
+use numloom_ir::{Dims, Value, View};
+use parking_lot::Mutex;
+use rustc_hash::{FxHashMap, FxHasher};
+use std::hash::{Hash, Hasher};
+use std::sync::{Arc, LazyLock};
+
+/// One task of a plan.
+pub struct TaskPlan {
+    pub work: TaskWork,
+    /// Views by which the task depends on others: store, view, writes.
+    pub accesses: Vec<(StoreId, View, bool)>,
+    /// Operations that are over when the task is, by place in the window.
+    pub ops: Vec<u32>,
+}
+
+pub enum TaskWork {
+    Fused(Arc<FusedPlan>),
+    /// The one operation itself.
+    Opaque,
+}
+
+pub struct FusedPlan {
+    pub compiled: Arc<Compiled>,
+    pub domain: Dims,
+    pub operands: Vec<Spot>,
+    pub params: Vec<ParamSource>,
+    pub folded: Vec<Folded>,
+    pub reduced: u64,
+    pub speculative: bool,
+}
+
+pub struct Plan {
+    pub tasks: Vec<TaskPlan>,
+}
+
+/// Windows longer than this are not kept as plans: they rarely repeat and their keys are large.
+const LONGEST_KEPT: usize = 600;
+const MOST_PLANS: usize = 512;
+const MOST_KERNELS: usize = 4096;
+
+type Key = Vec<u64>;
+
+static PLANS: LazyLock<Mutex<FxHashMap<Key, Arc<Plan>>>> = LazyLock::new(Mutex::default);
+static KERNELS: LazyLock<Mutex<FxHashMap<Kernel, Arc<Compiled>>>> = LazyLock::new(Mutex::default);
+
+pub fn plan(nodes: &mut Nodes, fusing: bool) -> Arc<Plan> {
+    let key = (nodes.nodes.len() <= LONGEST_KEPT).then(|| key_of(nodes));
+    if let Some(key) = &key
+        && let Some(p) = PLANS.lock().get(key)
+    {
+        stats::count(&stats::PLAN_HITS, 1);
+        return p.clone();
+    }
+    let groups = fuse::fuse(nodes, fusing);
+    let made = Arc::new(Plan { tasks: lower_all(nodes, &groups) });
+    if let Some(key) = key {
+        let mut plans = PLANS.lock();
+        if plans.len() >= MOST_PLANS {
+            plans.clear();
+        }
+        plans.insert(key, made.clone());
+    }
+    made
+}
+
+fn lower_all(nodes: &Nodes, groups: &[Group]) -> Vec<TaskPlan> {
+    let mut last_group = vec![0usize; nodes.stores.len()];
+    for (g, group) in groups.iter().enumerate() {
+        group.touches.iter().for_each(|t| last_group[t.store as usize] = g);
+    }
+    groups.iter().enumerate().map(|(g, group)| task_of(nodes, group, &|s| last_group[s as usize] > g)).collect()
+}
+
+fn task_of(nodes: &Nodes, group: &Group, needed_later: &dyn Fn(StoreId) -> bool) -> TaskPlan {
+    let mut ops: Vec<u32> = group.nodes.iter().map(|&i| nodes.nodes[i as usize].op).collect();
+    ops.extend(&group.absorbed);
+    if !group.fused {
+        let accesses = group.touches.iter().map(|t| (t.store, t.view.clone(), t.writes)).collect();
+        return TaskPlan { work: TaskWork::Opaque, accesses, ops };
+    }
+    let Lowered { kernel, operands, params, folded } = lower::lower(nodes, group, needed_later);
+    let touched = |s: StoreId| operands.iter().any(|o| o.store == s) || folded.iter().any(|f| f.spot.store == s);
+    let accesses = group
+        .touches
+        .iter()
+        .filter(|t| touched(t.store))
+        .map(|t| (t.store, t.view.clone(), t.writes))
+        .collect();
+    let plan = FusedPlan {
+        compiled: compiled(kernel),
+        domain: group.domain.clone(),
+        operands,
+        params,
+        folded,
+        reduced: group.reduced.unwrap_or(0),
+        speculative: group.nodes.iter().any(|&i| nodes.nodes[i as usize].speculative),
+    };
+    TaskPlan { work: TaskWork::Fused(Arc::new(plan)), accesses, ops }
+}
+
+/// The kernel, made ready once for all windows.
+pub fn compiled(kernel: Kernel) -> Arc<Compiled> {
+    let mut kernels = KERNELS.lock();
+    if let Some(c) = kernels.get(&kernel) {
+        stats::count(&stats::KERNEL_HITS, 1);
+        return c.clone();
+    }
+    stats::count(&stats::KERNELS, 1);
+    if kernels.len() >= MOST_KERNELS {
+        kernels.clear();
+    }
+    let c = Arc::new(Compiled::new(kernel.clone()));
+    kernels.insert(kernel, c.clone());
+    c
+}
+
+/// The stores of a plan's operands, then of its reductions' results, in the window at hand.
+pub fn stores_of(plan: &FusedPlan, nodes: &Nodes) -> Vec<Arc<Store>> {
+    let spots = plan.operands.iter().chain(plan.folded.iter().map(|f| &f.spot));
+    spots.map(|s| nodes.stores[s.store as usize].store.clone()).collect()
+}
+
+/// The values of a plan's parameters in the window at hand.
+pub fn param_values(plan: &FusedPlan, nodes: &[Node]) -> Vec<Value> {
+    plan.params
+        .iter()
+        .map(|p| match *p {
+            ParamSource::Fixed(v) => v,
+            ParamSource::Node { node, input } => match &nodes[node as usize].ins[input as usize] {
+                Input::Value(v) => *v,
+                Input::Spot(_) => unreachable!("a parameter is a value in every window of this structure"),
+            },
+            ParamSource::Iota { node, step } => match nodes[node as usize].work {
+                Work::Map(MapOp::Iota { start, step: s }) => {
+                    if step {
+                        s
+                    } else {
+                        start
+                    }
+                }
+                _ => unreachable!("an arange in every window of this structure"),
+            },
+        })
+        .collect()
+}
+
+/// Everything the analysis looks at, in order: two windows with equal keys have equal plans.
+/// The values of parameters are left out; those of reductions' initials are in.
+fn key_of(nodes: &Nodes) -> Key {
+    let mut k = KeyWriter { words: Vec::with_capacity(nodes.nodes.len() * 24) };
+    // Which values are equal matters (neighbouring slices merge only then), not what they are.
+    let mut classes: FxHashMap<Value, u64> = FxHashMap::default();
+    for s in &nodes.stores {
+        k.words.push(s.live as u64 | (s.fresh as u64) << 1 | (s.last as u64) << 2);
+    }
+    for n in &nodes.nodes {
+        k.words.push(u64::MAX);
+        k.words.push(n.op as u64 | (n.speculative as u64) << 32 | (n.domain.len() as u64) << 40);
+        match n.work {
+            Work::Map(MapOp::Scalar { op, lp }) => k.words.push(1 | (op as u64) << 8 | (lp as u64) << 16),
+            Work::Map(MapOp::Copy) => k.words.push(2),
+            Work::Map(MapOp::Select) => k.words.push(3),
+            Work::Map(MapOp::Iota { start, step }) => {
+                k.words.push(4 | (start.dtype as u64) << 8 | (step.dtype as u64) << 16);
+            }
+            Work::Reduce { op, lp, axes, initial } => {
+                k.words.push(5 | (op as u64) << 8 | (lp as u64) << 16 | (initial.is_some() as u64) << 24);
+                k.words.push(axes);
+                if let Some(v) = initial {
+                    let mut h = FxHasher::default();
+                    v.hash(&mut h);
+                    k.words.extend([h.finish(), v.dtype as u64]);
+                }
+            }
+            Work::Opaque => k.words.push(6),
+        }
+        k.words.extend(n.domain.iter().map(|&d| d as u64));
+        for i in &n.ins {
+            match i {
+                Input::Value(v) => {
+                    let next = classes.len() as u64;
+                    let class = *classes.entry(*v).or_insert(next);
+                    k.words.push(v.dtype as u64 | class << 8 | 1 << 63);
+                }
+                Input::Spot(s) => k.spot(s),
+            }
+        }
+        k.words.push(u64::MAX - 1);
+        n.outs.iter().for_each(|s| k.spot(s));
+        if let Some(m) = &n.mask {
+            k.words.push(u64::MAX - 2);
+            k.spot(m);
+        }
+    }
+    k.words
+}
+
+struct KeyWriter {
+    words: Key,
+}
+
+impl KeyWriter {
+    fn spot(&mut self, s: &Spot) {
+        self.words.push(s.store as u64 | (s.view.dtype as u64) << 32 | (s.view.ndim() as u64) << 40);
+        self.words.push(s.view.offset as u64);
+        self.words.extend(s.view.shape.iter().map(|&d| d as u64));
+        self.words.extend(s.view.strides.iter().map(|&d| d as u64));
+    }
+}

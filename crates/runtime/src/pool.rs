@@ -1,0 +1,180 @@
+//! The memory pool: bytes of instances. Large blocks keep their pages when freed and are handed out
+//! again warm, because the first touch of a fresh page costs more than most operations.
+
+use crate::stats;
+use parking_lot::Mutex;
+use std::alloc::Layout;
+
+/// Blocks of at least this many bytes are mapped by the pool itself; smaller ones come from the heap.
+const MAPPED: usize = 256 << 10;
+const HUGE_PAGE: usize = 2 << 20;
+const ALIGN: usize = 64;
+
+#[derive(Default)]
+struct Blocks {
+    /// Freed blocks by size, smallest first; within a size the last freed first.
+    free: Vec<(usize, usize)>,
+    cached: usize,
+    live: usize,
+    /// Most bytes ever live at once: cached blocks never take the total above it.
+    high: usize,
+}
+
+static BLOCKS: Mutex<Blocks> =
+    Mutex::new(Blocks { free: Vec::new(), cached: 0, live: 0, high: 0 });
+
+/// No memory: the bytes that were asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NoMemory(pub usize);
+
+/// The size a block of `nbytes` really has: steps of an eighth, so that similar sizes share blocks.
+fn rounded(nbytes: usize) -> usize {
+    if nbytes < MAPPED {
+        return nbytes.max(1).next_multiple_of(ALIGN);
+    }
+    let step = (nbytes.next_power_of_two() / 16).max(4096);
+    nbytes.next_multiple_of(step)
+}
+
+/// What the machine has: asking for more would only be found out when the pages are touched.
+fn capacity() -> usize {
+    static CAPACITY: std::sync::OnceLock<usize> = std::sync::OnceLock::new();
+    *CAPACITY.get_or_init(|| {
+        // SAFETY: plain queries.
+        let (pages, page) = unsafe { (libc::sysconf(libc::_SC_PHYS_PAGES), libc::sysconf(libc::_SC_PAGESIZE)) };
+        if pages > 0 && page > 0 { pages as usize * page as usize } else { isize::MAX as usize }
+    })
+}
+
+pub fn allocate(nbytes: usize) -> Result<*mut u8, NoMemory> {
+    if nbytes >= MAPPED && nbytes.saturating_add(stats::live_bytes()) > capacity() {
+        return Err(NoMemory(nbytes));
+    }
+    let size = rounded(nbytes);
+    stats::allocated(size);
+    let got = if size < MAPPED { heap(size) } else { mapped(size) };
+    if got.is_none() {
+        stats::freed(size);
+    }
+    got.ok_or(NoMemory(nbytes))
+}
+
+/// # Safety
+/// `ptr` must come from `allocate(nbytes)` and not be used afterwards.
+pub unsafe fn free(ptr: *mut u8, nbytes: usize) {
+    let size = rounded(nbytes);
+    stats::freed(size);
+    if size < MAPPED {
+        // SAFETY: same layout as in `heap`.
+        unsafe { std::alloc::dealloc(ptr, Layout::from_size_align_unchecked(size, ALIGN)) };
+        return;
+    }
+    let mut b = BLOCKS.lock();
+    b.live -= size;
+    b.cached += size;
+    let at = b.free.partition_point(|&(s, _)| s <= size);
+    b.free.insert(at, (size, ptr as usize));
+}
+
+fn heap(size: usize) -> Option<*mut u8> {
+    // SAFETY: the size is not zero and the alignment is a power of two.
+    let p = unsafe { std::alloc::alloc(Layout::from_size_align_unchecked(size, ALIGN)) };
+    (!p.is_null()).then_some(p)
+}
+
+fn mapped(size: usize) -> Option<*mut u8> {
+    let mut b = BLOCKS.lock();
+    let at = b.free.partition_point(|&(s, _)| s < size);
+    if let Some(&(s, _)) = b.free.get(at)
+        && s == size
+    {
+        // Of equal sizes take the last freed: it is the warmest.
+        let last = b.free.partition_point(|&(s, _)| s <= size) - 1;
+        let (_, p) = b.free.remove(last);
+        b.cached -= size;
+        b.live += size;
+        b.high = b.high.max(b.live);
+        return Some(p as *mut u8);
+    }
+    b.live += size;
+    b.high = b.high.max(b.live);
+    while b.live + b.cached > b.high {
+        let Some((s, p)) = b.free.pop() else { break };
+        b.cached -= s;
+        unmap(p as *mut u8, s);
+    }
+    let p = map(size).or_else(|| {
+        // Nothing left: give every cached block back to the system and try once more.
+        for (s, p) in std::mem::take(&mut b.free) {
+            unmap(p as *mut u8, s);
+        }
+        b.cached = 0;
+        map(size)
+    });
+    if p.is_none() {
+        b.live -= size;
+    }
+    p
+}
+
+fn map(size: usize) -> Option<*mut u8> {
+    let huge = size >= HUGE_PAGE;
+    let extra = if huge { HUGE_PAGE } else { 0 };
+    // SAFETY: an anonymous private mapping touches nothing that exists.
+    let p = unsafe {
+        libc::mmap(
+            std::ptr::null_mut(),
+            size + extra,
+            libc::PROT_READ | libc::PROT_WRITE,
+            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
+            -1,
+            0,
+        )
+    };
+    if p == libc::MAP_FAILED {
+        return None;
+    }
+    if !huge {
+        return Some(p as *mut u8);
+    }
+    let start = p as usize;
+    let aligned = start.next_multiple_of(HUGE_PAGE);
+    // SAFETY: trims the ends of the mapping just made; what remains is `size` bytes, page-aligned.
+    unsafe {
+        if aligned > start {
+            libc::munmap(p, aligned - start);
+        }
+        let tail = start + size + extra - (aligned + size);
+        if tail > 0 {
+            libc::munmap((aligned + size) as *mut libc::c_void, tail);
+        }
+        libc::madvise(aligned as *mut libc::c_void, size, libc::MADV_HUGEPAGE);
+    }
+    Some(aligned as *mut u8)
+}
+
+fn unmap(p: *mut u8, size: usize) {
+    // SAFETY: `p` is a whole mapping of `size` bytes that nobody uses.
+    unsafe { libc::munmap(p as *mut libc::c_void, size) };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn freed_blocks_come_back_warm() {
+        let a = allocate(3 << 20).unwrap();
+        unsafe { a.write_bytes(7, 3 << 20) };
+        unsafe { free(a, 3 << 20) };
+        let b = allocate(3 << 20).unwrap();
+        assert_eq!(a, b);
+        assert_eq!(unsafe { *b }, 7);
+        unsafe { free(b, 3 << 20) };
+    }
+
+    #[test]
+    fn absurd_sizes_are_refused() {
+        assert_eq!(allocate(usize::MAX / 2), Err(NoMemory(usize::MAX / 2)));
+            }
+}

@@ -1,0 +1,164 @@
+//! Mapping: gives a ready task its memory and addresses.
+
+use crate::array::UNSIZED;
+use crate::error::{ErrorKind, ExecError};
+use crate::node;
+use crate::operation::{Kind, Operation, Place, Source};
+use crate::packed;
+use crate::plan::{self, FusedPlan};
+use crate::stats;
+use crate::store::Store;
+use crate::task::{Payload, Prepared, Task, raw_view};
+use numloom_cpu::{Launch, Operand, Output};
+use numloom_ir::Value;
+use numloom_ir::kernel::Instr;
+use numloom_library::Args;
+use std::sync::Arc;
+
+type Result<T> = std::result::Result<T, ExecError>;
+
+pub fn prepare(task: &Task) -> Result<Prepared> {
+    let payload = task.payload.lock();
+    match payload.as_ref() {
+        None => Ok(Prepared::Done),
+        Some(Payload::Fused { plan, stores, params }) => {
+            if let Some(e) = poison(stores.iter()) {
+                return Err(e);
+            }
+            bind(task, plan, stores, params.clone())
+        }
+        Some(Payload::Opaque) => {
+            let ops = task.ops.lock();
+            let Some(op) = ops.first() else { return Ok(Prepared::Done) };
+            let stores: Vec<_> = op.reads().map(|p| p.store.clone()).collect();
+            let fail = |kind, message| ExecError { kind, message, op: op.name(), provenance: op.at };
+            if let Some(e) = poison(stores.iter()) {
+                return Err(e);
+            }
+            let memory = |p: &Place| {
+                let r = p.store.materialise();
+                r.map_err(|e| fail(ErrorKind::OutOfMemory, out_of_memory(e.0)))
+            };
+            match &op.kind {
+                Kind::Library(library) => {
+                    for p in op.reads().chain(&op.outs) {
+                        memory(p)?;
+                    }
+                    let view = |p: &Place| raw_view(&p.store, &sized(p));
+                    let args = Args {
+                        ins: op.reads().map(view).collect(),
+                        outs: op.outs.iter().map(view).collect(),
+                    };
+                    let phases = library.phases(&args);
+                    Ok(Prepared::Library { own: None, args, phases })
+                }
+                Kind::Pack | Kind::Unpack | Kind::Nonzero => {
+                    packed::prepare(op).map_err(|(kind, m)| fail(kind, m))
+                }
+                Kind::Map(_) | Kind::Reduce { .. } => late(task, op),
+            }
+        }
+    }
+}
+
+/// An elementwise operation or reduction over a length that has become known by now.
+fn late(task: &Task, op: &Operation) -> Result<Prepared> {
+    let known = |p: &Place| Place { store: p.store.clone(), view: sized(p) };
+    for p in &op.outs {
+        if p.view.shape.first() == Some(&UNSIZED) && p.store.ptr().is_null() {
+            p.store.set_nbytes(sized(p).nbytes());
+        }
+    }
+    let copy = Operation {
+        kind: match &op.kind {
+            Kind::Map(m) => Kind::Map(*m),
+            Kind::Reduce { op, lp, axes, initial } => {
+                Kind::Reduce { op: *op, lp: *lp, axes: *axes, initial: *initial }
+            }
+            _ => return Ok(Prepared::Done),
+        },
+        ins: op
+            .ins
+            .iter()
+            .map(|s| match s {
+                Source::Place(p) => Source::Place(known(p)),
+                Source::Value(v) => Source::Value(*v),
+            })
+            .collect(),
+        outs: op.outs.iter().map(known).collect(),
+        mask: op.mask.as_ref().map(known),
+        at: op.at,
+    };
+    let mut nodes = node::build(std::slice::from_ref(&copy));
+    // What nobody sees any more needs no work; it is over with the task.
+    if nodes.nodes.is_empty() {
+        return Ok(Prepared::Done);
+    }
+    nodes.stores.iter_mut().for_each(|s| s.live = true);
+    let plan = plan::plan(&mut nodes, false);
+    let Some(plan::TaskWork::Fused(fused)) = plan.tasks.first().map(|t| &t.work) else { return Ok(Prepared::Done) };
+    let stores: Vec<_> = plan::stores_of(fused, &nodes);
+    bind(task, fused, &stores, plan::param_values(fused, &nodes.nodes))
+}
+
+/// The place's view with the real length in the place of an unknown one.
+pub fn sized(p: &Place) -> numloom_ir::View {
+    let mut v = p.view.clone();
+    if v.shape.first() == Some(&UNSIZED) {
+        v.shape[0] = p.store.symbol.as_ref().and_then(|s| s.get().copied()).unwrap_or(0);
+    }
+    v
+}
+
+fn poison<'a>(stores: impl Iterator<Item = &'a Arc<Store>>) -> Option<ExecError> {
+    stores.into_iter().find_map(|s| s.error.get().map(|e| (**e).clone()))
+}
+
+pub fn out_of_memory(bytes: usize) -> String {
+    format!("Unable to allocate {bytes} bytes")
+}
+
+fn bind(task: &Task, plan: &FusedPlan, stores: &[Arc<Store>], params: Vec<Value>) -> Result<Prepared> {
+    let address = |(spot, store): (&node::Spot, &Arc<Store>)| -> Result<Operand> {
+        let base = store.materialise().map_err(|e| task.failure(ErrorKind::OutOfMemory, out_of_memory(e.0)))?;
+        Ok(Operand {
+            // SAFETY: a view's offset lies inside its store.
+            ptr: unsafe { base.add(spot.view.offset) },
+            dtype: spot.view.dtype,
+            strides: spot.view.strides.clone(),
+        })
+    };
+    let (inputs, results) = stores.split_at(plan.operands.len());
+    let operands = plan.operands.iter().zip(inputs).map(address).collect::<Result<Vec<_>>>()?;
+    let outputs = plan
+        .folded
+        .iter()
+        .zip(results)
+        .map(|(f, store)| Ok(Output { operand: address((&f.spot, store))?, initial: f.initial }))
+        .collect::<Result<Vec<_>>>()?;
+    let elements: usize = plan.domain.iter().product();
+    for i in &plan.compiled.kernel.instrs {
+        match i {
+            Instr::Load { operand, .. } => {
+                stats::count(&stats::BYTES_READ, elements * operands[*operand as usize].dtype.size())
+            }
+            Instr::Store { operand, .. } => {
+                stats::count(&stats::BYTES_WRITTEN, elements * operands[*operand as usize].dtype.size())
+            }
+            _ => {}
+        }
+    }
+    let settings = numloom_config::current();
+    let reduced: Vec<bool> = (0..plan.domain.len()).map(|a| plan.reduced >> a.min(63) & 1 == 1).collect();
+    Ok(Prepared::Launch(Launch::new(
+        &plan.compiled,
+        &plan.domain,
+        operands,
+        params,
+        &reduced,
+        outputs,
+        settings.min_cpu_chunk,
+        settings.cpus,
+        settings.jit,
+    )))
+}

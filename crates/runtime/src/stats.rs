@@ -1,0 +1,49 @@
+//! Counters for `numloom.stats()`: one row each.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+macro_rules! counters {
+    ($($name:ident: $help:literal;)*) => {
+        $(#[doc = $help] pub static $name: AtomicU64 = AtomicU64::new(0);)*
+
+        /// Name, value and meaning of every counter, in the order to print.
+        pub fn all() -> Vec<(&'static str, u64, &'static str)> {
+            vec![$((stringify!($name), $name.load(Ordering::Relaxed), $help)),*]
+        }
+    };
+}
+
+counters! {
+    OPERATIONS: "operations recorded or run inline";
+    INLINE: "operations run at once on the caller's thread";
+    TASKS: "tasks launched";
+    FUSED: "operations that share a task with another";
+    ELIMINATED: "operations whose result nobody could see";
+    WINDOWS: "windows flushed";
+    PLAN_HITS: "windows whose plan was known";
+    KERNEL_HITS: "kernels found ready";
+    KERNELS: "kernels made";
+    SYNCS: "sync points";
+    BYTES_READ: "bytes read by tasks";
+    BYTES_WRITTEN: "bytes written by tasks";
+    LIVE_BYTES: "bytes of instances now";
+    PEAK_BYTES: "most bytes of instances at once";
+}
+
+#[inline]
+pub fn count(counter: &AtomicU64, n: usize) {
+    counter.fetch_add(n as u64, Ordering::Relaxed);
+}
+
+pub fn allocated(n: usize) {
+    let now = LIVE_BYTES.fetch_add(n as u64, Ordering::Relaxed) + n as u64;
+    PEAK_BYTES.fetch_max(now, Ordering::Relaxed);
+}
+
+pub fn freed(n: usize) {
+    LIVE_BYTES.fetch_sub(n as u64, Ordering::Relaxed);
+}
+
+pub fn live_bytes() -> usize {
+    LIVE_BYTES.load(Ordering::Relaxed) as usize
+}

@@ -1,0 +1,108 @@
+//! Sync points: where a value enters Python, so work is forced.
+
+use crate::array::{Array, UNSIZED};
+use crate::error::{ErrorKind, ExecError, FpReport};
+use crate::inline;
+use crate::schedule::SCHEDULER;
+use crate::stats;
+use crate::store::Store;
+use crate::window::{self, WINDOW};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+type Result<T> = std::result::Result<T, ExecError>;
+
+/// Waits for the array's contents; raises what failed. Call without the GIL.
+/// `interrupted` is asked now and then (e.g. for signals); true ends the wait early with `Ok(false)`.
+pub fn sync(a: &Array, interrupted: impl Fn() -> bool) -> Result<bool> {
+    stats::count(&stats::SYNCS, 1);
+    wait_for(&a.store, interrupted)
+}
+
+pub(crate) fn wait_for(store: &Arc<Store>, interrupted: impl Fn() -> bool) -> Result<bool> {
+    if !store.is_settled() {
+        WINDOW.flush();
+        if !SCHEDULER.wait(|| store.is_settled(), interrupted) {
+            return Ok(false);
+        }
+    }
+    if let Some(e) = store.error.get() {
+        return Err((**e).clone());
+    }
+    match SCHEDULER.take_failure() {
+        Some(e) => Err(e),
+        None => Ok(true),
+    }
+}
+
+/// Whether the contents are there without waiting.
+pub fn is_ready(a: &Array) -> bool {
+    a.store.is_settled() && a.symbol().is_none() && !a.store.is_broken()
+}
+
+/// Waits for everything recorded so far.
+pub fn sync_all(interrupted: impl Fn() -> bool) -> Result<bool> {
+    stats::count(&stats::SYNCS, 1);
+    WINDOW.flush();
+    if !SCHEDULER.wait(|| SCHEDULER.in_flight.load(Ordering::Acquire) == 0, interrupted) {
+        return Ok(false);
+    }
+    match SCHEDULER.take_failure() {
+        Some(e) => Err(e),
+        None => Ok(true),
+    }
+}
+
+/// Forces the length of an array of unknown length; a sync point. Afterwards its shape is known.
+pub fn resolve(a: &mut Array) -> Result<()> {
+    let Some(symbol) = a.symbol().cloned() else { return Ok(()) };
+    if symbol.get().is_none() || !a.store.is_settled() {
+        wait_for(&a.store, || false)?;
+    }
+    let Some(&count) = symbol.get() else {
+        let message = "the length of a boolean index was never found".to_string();
+        let (op, provenance) = ("boolean index", a.store.provenance);
+        return Err(ExecError { kind: ErrorKind::Internal, message, op, provenance });
+    };
+    debug_assert_eq!(a.view.shape[0], UNSIZED);
+    a.view.shape[0] = count;
+    Ok(())
+}
+
+/// The address of the view's first element. The array must be ready; memory is made if nothing wrote it yet.
+pub fn data(a: &Array) -> Result<*mut u8> {
+    let base = a.store.materialise().map_err(|e| inline::no_memory(e.0, "array"))?;
+    // SAFETY: a view's offset lies inside its store.
+    Ok(unsafe { base.add(a.view.offset) })
+}
+
+/// While this lives, foreign code may see the array's bytes, so operations on its store are not deferred.
+pub struct Exposure(Array);
+
+pub fn expose(a: &Array) -> Exposure {
+    a.store.exposed.fetch_add(1, Ordering::AcqRel);
+    Exposure(a.clone())
+}
+
+impl Drop for Exposure {
+    fn drop(&mut self) {
+        self.0.store.exposed.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+/// Floating-point exceptions of deferred operations since the last call.
+pub fn take_fp_reports() -> Vec<FpReport> {
+    SCHEDULER.take_reports()
+}
+
+pub(crate) fn after_fork_in_child() {
+    SCHEDULER.forget_workers();
+    window::start_threads();
+}
+
+/// Waits for what is in flight, then stops the threads.
+pub(crate) fn shutdown() {
+    let _ = sync_all(|| false);
+    WINDOW.stop();
+    SCHEDULER.stop();
+}

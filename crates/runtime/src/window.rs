@@ -1,0 +1,179 @@
+//! The window: operations recorded and not yet launched, and the rules by which it is flushed.
+
+use crate::node;
+use crate::operation::Operation;
+use crate::plan::{self, TaskPlan, TaskWork};
+use crate::schedule::SCHEDULER;
+use crate::stats;
+use crate::store::Access;
+use crate::task::{Payload, Task};
+use numloom_ir::Overlap;
+use parking_lot::{Condvar, Mutex};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Once};
+use std::time::Duration;
+
+pub struct Window {
+    ops: Mutex<Vec<Operation>>,
+    /// Length of `ops`, readable without the lock.
+    length: AtomicUsize,
+    /// Held while operations become tasks: windows are analysed one after another, in order.
+    analysing: Mutex<()>,
+    /// Wakes the utility thread.
+    bell: Mutex<bool>,
+    rung: Condvar,
+    utility_sleeps: AtomicBool,
+    stop: AtomicBool,
+}
+
+pub static WINDOW: Window = Window {
+    ops: Mutex::new(Vec::new()),
+    length: AtomicUsize::new(0),
+    analysing: Mutex::new(()),
+    bell: Mutex::new(false),
+    rung: Condvar::new(),
+    utility_sleeps: AtomicBool::new(false),
+    stop: AtomicBool::new(false),
+};
+
+/// Windows up to this size are flushed by the caller: a hop to another thread costs more.
+const SHORT_WINDOW: usize = 64;
+/// How long a window must have stood still before idle workers take it.
+const IDLE: Duration = Duration::from_millis(4);
+
+static START: Once = Once::new();
+
+/// Starts the worker and utility threads on first use.
+pub fn start() {
+    START.call_once(start_threads);
+}
+
+pub fn start_threads() {
+    SCHEDULER.start(numloom_config::current().cpus);
+    WINDOW.stop.store(false, Ordering::Release);
+    let spawned = std::thread::Builder::new().name("numloom-utility".into()).spawn(|| WINDOW.tend());
+    // Without a utility thread every flush happens at sync points: slower, still right.
+    drop(spawned);
+}
+
+impl Window {
+    pub fn push(&self, op: Operation) {
+        start();
+        op.announce();
+        stats::count(&stats::OPERATIONS, 1);
+        let length = {
+            let mut ops = self.ops.lock();
+            ops.push(op);
+            self.length.store(ops.len(), Ordering::Release);
+            ops.len()
+        };
+        let limit = numloom_config::current().window_size;
+        if length >= limit && limit <= SHORT_WINDOW || length >= limit * 4 {
+            self.flush();
+        } else if length % limit == 0 || self.utility_sleeps.load(Ordering::Relaxed) {
+            self.ring();
+        }
+    }
+
+    fn ring(&self) {
+        *self.bell.lock() = true;
+        self.rung.notify_one();
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.length.load(Ordering::Acquire) == 0
+    }
+
+    /// Turns everything recorded so far into tasks.
+    pub fn flush(&self) {
+        let _turn = self.analysing.lock();
+        let ops = {
+            let mut ops = self.ops.lock();
+            self.length.store(0, Ordering::Release);
+            std::mem::take(&mut *ops)
+        };
+        if ops.is_empty() {
+            return;
+        }
+        stats::count(&stats::WINDOWS, 1);
+        let mut nodes = node::build(&ops);
+        let plan = plan::plan(&mut nodes, numloom_config::current().fuse);
+        let mut ops: Vec<Option<Operation>> = ops.into_iter().map(Some).collect();
+        for &i in &nodes.dead {
+            if let Some(op) = ops[i as usize].take() {
+                op.withdraw();
+            }
+        }
+        stats::count(&stats::ELIMINATED, nodes.dead.len());
+        for t in &plan.tasks {
+            launch(t, &nodes, &mut ops);
+        }
+    }
+
+    /// The utility thread: flushes long windows while Python records on, and windows that stand still.
+    fn tend(&self) {
+        let limit = numloom_config::current().window_size;
+        let mut seen = 0;
+        while !self.stop.load(Ordering::Acquire) {
+            let length = self.length.load(Ordering::Acquire);
+            if length >= limit || (length > 0 && length == seen) {
+                seen = 0;
+                // A defect in the analysis must not take the process down; the operations are lost
+                // with their stores, and the next sync point says so.
+                let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| self.flush()));
+                continue;
+            }
+            seen = length;
+            let mut rung = self.bell.lock();
+            if !*rung {
+                if length == 0 {
+                    self.utility_sleeps.store(true, Ordering::Release);
+                    self.rung.wait_for(&mut rung, Duration::from_millis(500));
+                    self.utility_sleeps.store(false, Ordering::Release);
+                } else {
+                    self.rung.wait_for(&mut rung, IDLE);
+                }
+            }
+            *rung = false;
+        }
+    }
+
+    pub fn stop(&self) {
+        self.stop.store(true, Ordering::Release);
+        self.ring();
+    }
+
+    /// The operations recorded so far, for a look that changes nothing.
+    pub fn inspect<R>(&self, look: impl FnOnce(&[Operation]) -> R) -> R {
+        let _turn = self.analysing.lock();
+        look(&self.ops.lock())
+    }
+}
+
+/// Makes the task, draws its edges to tasks in flight, and hands it to the scheduler.
+fn launch(plan: &TaskPlan, nodes: &node::Nodes, ops: &mut [Option<Operation>]) {
+    let own: Vec<Operation> = plan.ops.iter().filter_map(|&i| ops[i as usize].take()).collect();
+    if own.len() > 1 {
+        stats::count(&stats::FUSED, own.len());
+    }
+    let payload = match &plan.work {
+        TaskWork::Fused(fused) => Payload::Fused {
+            plan: fused.clone(),
+            stores: plan::stores_of(fused, nodes),
+            params: plan::param_values(fused, &nodes.nodes),
+        },
+        TaskWork::Opaque => Payload::Opaque,
+    };
+    let task = Arc::new(Task::new(payload, own));
+    for (store, view, writes) in &plan.accesses {
+        let mut accesses = nodes.stores[*store as usize].store.accesses.lock();
+        accesses.retain(|a| !a.task.is_over());
+        for a in accesses.iter() {
+            if (*writes || a.writes) && node::conflict(&a.view, view) != Overlap::Disjoint {
+                task.follow(&a.task);
+            }
+        }
+        accesses.push(Access { task: task.clone(), view: view.clone(), writes: *writes });
+    }
+    SCHEDULER.launch(&task);
+}

@@ -1,0 +1,218 @@
+"""Numloom: NumPy on a deferred, task-parallel runtime. `import numloom as np`.
+
+What is written here is native: recorded, fused and run on all cores. Everything else in NumPy's namespace is
+found by `__getattr__` and runs through NumPy on the host (see `coverage`). No logic lives in this file: NumPy's
+`bool`, `sum`, `abs` and their kin become globals of it.
+"""
+
+from __future__ import annotations
+
+import numpy
+
+from . import _core, _methods, _mirror
+from ._core import OutOfMemoryError, ndarray, ufunc
+from ._coverage import coverage, reset_coverage
+from ._creation import (
+    arange,
+    array,
+    asanyarray,
+    asarray,
+    asarray_chkfinite,
+    ascontiguousarray,
+    asfortranarray,
+    astype,
+    bartlett,
+    blackman,
+    copy,
+    diag,
+    diagflat,
+    empty,
+    empty_like,
+    eye,
+    from_dlpack,
+    fromfunction,
+    full,
+    full_like,
+    geomspace,
+    hamming,
+    hanning,
+    identity,
+    indices,
+    linspace,
+    logspace,
+    meshgrid,
+    ones,
+    ones_like,
+    tri,
+    tril,
+    triu,
+    vander,
+    zeros,
+    zeros_like,
+)
+from ._fallback import FallbackWarning, set_fallback_warnings
+from ._files import load
+from ._indexing import (
+    argwhere,
+    clip,
+    compress,
+    copyto,
+    diff,
+    ediff1d,
+    extract,
+    fill_diagonal,
+    flatnonzero,
+    ix_,
+    nonzero,
+    place,
+    put_along_axis,
+    putmask,
+    select,
+    take,
+    take_along_axis,
+    where,
+)
+from ._iteration import c_, mgrid, ndenumerate, nditer, ogrid, r_, vectorize
+from ._joining import (
+    append,
+    block,
+    column_stack,
+    concat,
+    concatenate,
+    delete,
+    dstack,
+    hstack,
+    insert,
+    pad,
+    stack,
+    trim_zeros,
+    vstack,
+)
+from ._logic import (
+    allclose,
+    angle,
+    array_equal,
+    array_equiv,
+    can_cast,
+    common_type,
+    imag,
+    isclose,
+    iscomplex,
+    iscomplexobj,
+    isfortran,
+    isneginf,
+    isposinf,
+    isreal,
+    isrealobj,
+    isscalar,
+    iterable,
+    min_scalar_type,
+    real,
+    real_if_close,
+    result_type,
+)
+from ._methods import flatiter
+from ._nan import (
+    nanargmax,
+    nanargmin,
+    nancumprod,
+    nancumsum,
+    nanmax,
+    nanmean,
+    nanmin,
+    nanprod,
+    nanstd,
+    nansum,
+    nanvar,
+)
+from ._products import (
+    cov,
+    cross,
+    dot,
+    inner,
+    kron,
+    outer,
+    tensordot,
+    vdot,
+)
+from ._reductions import (
+    all,
+    amax,
+    amin,
+    any,
+    argmax,
+    argmin,
+    average,
+    count_nonzero,
+    cumprod,
+    cumsum,
+    cumulative_prod,
+    cumulative_sum,
+    max,
+    mean,
+    min,
+    prod,
+    ptp,
+    std,
+    sum,
+    trace,
+    var,
+)
+from ._rounding import (
+    around,
+    fix,
+    gradient,
+    nan_to_num,
+    polyval,
+    round,
+    sinc,
+    trapezoid,
+    unwrap,
+)
+from ._shape import (
+    array_split,
+    atleast_1d,
+    atleast_2d,
+    atleast_3d,
+    broadcast_arrays,
+    broadcast_shapes,
+    broadcast_to,
+    diagonal,
+    dsplit,
+    expand_dims,
+    flip,
+    fliplr,
+    flipud,
+    hsplit,
+    matrix_transpose,
+    moveaxis,
+    ndim,
+    permute_dims,
+    ravel,
+    repeat,
+    reshape,
+    resize,
+    roll,
+    rollaxis,
+    rot90,
+    shape,
+    size,
+    split,
+    squeeze,
+    swapaxes,
+    tile,
+    transpose,
+    unstack,
+    vsplit,
+)
+
+__version__ = "0.1.0"
+__array_api_version__ = numpy.__array_api_version__
+
+globals().update({name: getattr(_core, name) for name in dir(_core) if isinstance(getattr(_core, name), ufunc)})
+stats, explain, sync = _core.stats, _core.explain, _core.sync
+_own = ["FallbackWarning", "OutOfMemoryError", "coverage", "explain", "reset_coverage"]
+__all__ = [*numpy.__all__, *_own, "set_fallback_warnings", "stats", "sync"]
+__getattr__, __dir__ = _mirror.mirror(numpy, globals())
+_methods.attach()
+_mirror.install()

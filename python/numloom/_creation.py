@@ -1,0 +1,491 @@
+"""Making arrays: from values, by shape, by range."""
+
+from __future__ import annotations
+
+import builtins
+import math
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy
+
+from . import _core
+from ._core import Scalar, Unsupported, ndarray
+from ._fallback import native
+from ._operands import is_array, operand, result_dtype
+
+
+def _check(device: Any = None, like: Any = None) -> None:
+    if like is not None or device not in (None, "cpu"):
+        raise Unsupported("another kind of array was asked for")
+
+
+def _same_shaped(items: Any) -> bool:
+    """Whether a sequence holds only arrays (or scalars) of ours of one shape: then it can be stacked, deferred."""
+    if type(items) not in (list, tuple) or not items or not all(is_array(item) for item in items):
+        return False
+    return all(item.shape == items[0].shape for item in items)
+
+
+@native
+def array(
+    object: Any,
+    dtype: Any = None,
+    *,
+    copy: Any = True,
+    order: Any = "K",
+    subok: bool = False,
+    ndmin: int = 0,
+    ndmax: int = 0,
+    like: Any = None,
+) -> Any:
+    _check(like=like)
+    if ndmax or (subok and isinstance(object, numpy.ndarray) and type(object) is not numpy.ndarray):
+        raise Unsupported("a subclass or a bounded depth was asked for")
+    if copy is not False and _same_shaped(object):
+        return _stack(object, dtype, ndmin)
+    return _core.asarray(object, dtype=dtype, copy=copy, order=order or "K", ndmin=ndmin)
+
+
+def _stack(items: Sequence[Any], dtype: Any, ndmin: int) -> ndarray:
+    dtype = result_dtype(*items) if dtype is None else numpy.dtype(dtype)
+    stacked = _core.empty((len(items), *items[0].shape), dtype=dtype)
+    for i, item in enumerate(items):
+        # A 0-d target is addressed through a one-element slice, so that nothing is read.
+        stacked[i : i + 1] = item if type(item) is Scalar else item[None]
+    while stacked.ndim < ndmin:
+        stacked = stacked[None]
+    return stacked
+
+
+@native
+def asarray(
+    a: Any, dtype: Any = None, order: Any = None, *, device: Any = None, copy: Any = None, like: Any = None
+) -> Any:
+    if dtype is None and order is None and copy is None and isinstance(a, ndarray):
+        return a
+    _check(device, like)
+    if copy is not False and _same_shaped(a):
+        return _stack(a, dtype, 0)
+    return _core.asarray(a, dtype=dtype, copy=copy, order=order or "K")
+
+
+@native
+def asanyarray(
+    a: Any, dtype: Any = None, order: Any = None, *, device: Any = None, copy: Any = None, like: Any = None
+) -> Any:
+    if isinstance(a, numpy.ndarray) and type(a) is not numpy.ndarray:
+        raise Unsupported("NumPy's subclasses stay NumPy's")
+    return asarray(a, dtype, order, device=device, copy=copy, like=like)
+
+
+@native
+def ascontiguousarray(a: Any, dtype: Any = None, *, like: Any = None) -> Any:
+    _check(like=like)
+    return _core.asarray(a, dtype=dtype, order="C", ndmin=1)
+
+
+@native
+def asfortranarray(a: Any, dtype: Any = None, *, like: Any = None) -> Any:
+    _check(like=like)
+    return _core.asarray(a, dtype=dtype, order="F", ndmin=1)
+
+
+@native
+def asarray_chkfinite(a: Any, dtype: Any = None, order: Any = None) -> Any:
+    a = asarray(a, dtype=dtype, order=order)
+    if a.dtype.kind in "fcd" and not _core.isfinite(a).all():
+        raise ValueError("array must not contain infs or NaNs")
+    return a
+
+
+@native
+def copy(a: Any, order: Any = "K", subok: bool = False) -> Any:
+    return array(a, order=order, subok=subok, copy=True)
+
+
+@native
+def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Any:
+    if not is_array(x):
+        raise Unsupported("not an array of ours")
+    _check(device)
+    return x.astype(dtype, copy=copy)
+
+
+@native
+def empty(shape: Any, dtype: Any = None, order: Any = "C", *, device: Any = None, like: Any = None) -> Any:
+    _check(device, like)
+    return _core.empty(shape, dtype=numpy.float64 if dtype is None else dtype, order=order)
+
+
+@native
+def zeros(shape: Any, dtype: Any = None, order: Any = "C", *, device: Any = None, like: Any = None) -> Any:
+    _check(device, like)
+    return _filled(shape, 0, numpy.float64 if dtype is None else dtype, order)
+
+
+@native
+def ones(shape: Any, dtype: Any = None, order: Any = "C", *, device: Any = None, like: Any = None) -> Any:
+    _check(device, like)
+    return _filled(shape, 1, numpy.float64 if dtype is None else dtype, order)
+
+
+@native
+def full(
+    shape: Any, fill_value: Any, dtype: Any = None, order: Any = "C", *, device: Any = None, like: Any = None
+) -> Any:
+    _check(device, like)
+    if dtype is None:
+        fill_value = _core.asarray(fill_value)
+        dtype = fill_value.dtype
+    return _filled(shape, fill_value, dtype, order)
+
+
+def _filled(shape: Any, value: Any, dtype: Any, order: Any) -> ndarray:
+    made = _core.empty(shape, dtype=dtype, order=order)
+    made[...] = value
+    return made
+
+
+@native
+def empty_like(
+    prototype: Any, /, dtype: Any = None, order: Any = "K", subok: bool = True, shape: Any = None, *, device: Any = None
+) -> Any:
+    _check(device)
+    return _core.empty_like(operand(prototype), dtype=dtype, order=order, shape=shape)
+
+
+@native
+def zeros_like(
+    a: Any, dtype: Any = None, order: Any = "K", subok: bool = True, shape: Any = None, *, device: Any = None
+) -> Any:
+    return _full_like(a, 0, dtype, order, shape, device)
+
+
+@native
+def ones_like(
+    a: Any, dtype: Any = None, order: Any = "K", subok: bool = True, shape: Any = None, *, device: Any = None
+) -> Any:
+    return _full_like(a, 1, dtype, order, shape, device)
+
+
+@native
+def full_like(
+    a: Any,
+    fill_value: Any,
+    dtype: Any = None,
+    order: Any = "K",
+    subok: bool = True,
+    shape: Any = None,
+    *,
+    device: Any = None,
+) -> Any:
+    return _full_like(a, fill_value, dtype, order, shape, device)
+
+
+def _full_like(a: Any, value: Any, dtype: Any, order: Any, shape: Any, device: Any) -> ndarray:
+    _check(device)
+    made = _core.empty_like(operand(a), dtype=dtype, order=order, shape=shape)
+    made[...] = value
+    return made
+
+
+@native
+def arange(
+    start_or_stop: Any, /, stop: Any = None, step: Any = 1, *, dtype: Any = None, device: Any = None, like: Any = None
+) -> Any:
+    _check(device, like)
+    start = 0 if stop is None else start_or_stop
+    stop = start_or_stop if stop is None else stop
+    bounds = (start, stop, step)
+    if not all(type(x) in (int, float) for x in bounds):
+        bounds = tuple(_number(x) for x in bounds)
+        # NumPy starts from its default integer, so small types widen.
+        dtype = numpy.result_type(numpy.int64, start, stop, step) if dtype is None else dtype
+        start, stop, step = bounds
+    if dtype is None:
+        dtype = numpy.int64 if all(type(x) is int for x in bounds) else numpy.float64
+    dtype = numpy.dtype(dtype)
+    if dtype.kind not in "iuf" or step == 0:
+        raise Unsupported("a range that NumPy makes or words the error of")
+    quotient = (stop - start) / step
+    if not math.isfinite(quotient):
+        raise Unsupported("an error that NumPy words")
+    count = math.ceil(quotient)
+    if count <= 0:
+        return _core.empty(0, dtype=dtype)
+    # As NumPy: the step is the difference of the first two elements after their cast.
+    with numpy.errstate(all="ignore"):
+        first = numpy.asarray(start).astype(dtype)[()]
+        second = numpy.asarray(start + step).astype(dtype)[()]
+        return _core.iota(first, second - first, count, dtype)
+
+
+def _number(x: Any) -> Any:
+    if isinstance(x, numpy.bool | bool) or not isinstance(x, int | float | numpy.integer | numpy.floating):
+        raise Unsupported("a range over something else than real numbers")
+    return x.item() if hasattr(x, "item") else x
+
+
+@native
+def linspace(
+    start: Any,
+    stop: Any,
+    num: Any = 50,
+    endpoint: bool = True,
+    retstep: bool = False,
+    dtype: Any = None,
+    axis: int = 0,
+    *,
+    device: Any = None,
+) -> Any:
+    _check(device)
+    num = operator.index(num)
+    if num < 0:
+        raise ValueError(f"Number of samples, {num}, must be non-negative.")
+    divisions = num - 1 if endpoint else num
+    plain = type(start) in (int, float) and type(stop) in (int, float)
+    if plain:
+        start, stop = numpy.float64(start), numpy.float64(stop)
+    else:
+        start, stop = operand(start) * 1.0, operand(stop) * 1.0
+    computed = result_dtype(start, stop, float(num))
+    dtype = computed if dtype is None else numpy.dtype(dtype)
+    # The dtype argument keeps float16 bounds from overflowing in the difference, as NumPy's does.
+    delta = stop - start if plain else _core.subtract(stop, start, dtype=computed)
+    shape = () if plain else delta.shape
+    y = _core.iota(0, 1, num, computed if computed.kind == "f" else numpy.dtype("f8")).astype(computed, copy=False)
+    y = y.reshape((-1,) + (1,) * len(shape))
+    step: Any = numpy.nan
+    if divisions > 0:
+        step = delta / divisions
+        if plain:
+            y = y * step if step != 0 else (y / divisions) * delta
+        else:
+            y = _core.where((step == 0).any(), (y / divisions) * delta, y * step)
+    else:
+        y = y * delta
+    y += start
+    if endpoint and num > 1:
+        y[-1, ...] = stop
+    if axis != 0:
+        y = _axis_from_front(y, axis)
+    if dtype.kind in "iu":
+        _core.floor(y, out=y)
+    y = y.astype(dtype, copy=False)
+    return (y, step) if retstep else y
+
+
+def _axis_from_front(y: ndarray, axis: int) -> Any:
+    from ._shape import moveaxis
+
+    return moveaxis(y, 0, axis)
+
+
+@native
+def logspace(
+    start: Any, stop: Any, num: Any = 50, endpoint: bool = True, base: Any = 10.0, dtype: Any = None, axis: int = 0
+) -> Any:
+    if not isinstance(base, int | float):
+        raise Unsupported("one base per element")
+    y = linspace(start, stop, num=num, endpoint=endpoint, axis=axis)
+    y = _core.power(base, y)
+    return y if dtype is None else y.astype(dtype, copy=False)
+
+
+@native
+def eye(
+    N: int,
+    M: int | None = None,
+    k: int = 0,
+    dtype: Any = float,
+    order: Any = "C",
+    *,
+    device: Any = None,
+    like: Any = None,
+) -> Any:
+    _check(device, like)
+    rows = operator.index(N)
+    columns = rows if M is None else operator.index(M)
+    k = operator.index(k)
+    if order == "F":
+        return eye(columns, rows, -k, dtype).T
+    made = zeros((rows, columns), dtype=dtype, order=order)
+    if not isinstance(made, ndarray):
+        raise Unsupported("a dtype of NumPy's")
+    set_diagonal(made, k, 1)
+    return made
+
+
+def set_diagonal(matrix: ndarray, k: int, value: Any) -> None:
+    """Writes the k-th diagonal of a C-contiguous matrix, as a slice of its flat view."""
+    rows, columns = matrix.shape
+    if k >= columns or -k >= rows:
+        return
+    first = k if k >= 0 else -k * columns
+    last_row = builtins.min(rows, columns - k)
+    matrix.reshape(-1)[first : last_row * columns : columns + 1] = value
+
+
+@native
+def identity(n: int, dtype: Any = None, *, like: Any = None) -> Any:
+    _check(like=like)
+    return eye(n, dtype=float if dtype is None else dtype)
+
+
+@native
+def diag(v: Any, k: int = 0) -> Any:
+    v = operand(v)
+    if v.ndim == 2:
+        return v.diagonal(k)
+    if v.ndim != 1:
+        raise ValueError("Input must be 1- or 2-d.")
+    n = v.shape[0] + builtins.abs(k)
+    made = zeros((n, n), dtype=v.dtype)
+    set_diagonal(made, k, v)
+    return made
+
+
+@native
+def diagflat(v: Any, k: int = 0) -> Any:
+    return diag(operand(v).ravel(), k)
+
+
+@native
+def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = float, *, like: Any = None) -> Any:
+    _check(like=like)
+    M = N if M is None else M
+    return _core.greater_equal.outer(arange(N), arange(-k, M - k)).astype(dtype, copy=False)
+
+
+@native
+def tril(m: Any, k: int = 0) -> Any:
+    m = operand(m)
+    return _core.where(_lower(m, k), m, zeros(1, m.dtype))
+
+
+@native
+def triu(m: Any, k: int = 0) -> Any:
+    m = operand(m)
+    return _core.where(_lower(m, k - 1), zeros(1, m.dtype), m)
+
+
+def _lower(m: ndarray, k: int) -> Any:
+    if m.ndim == 0:
+        raise Unsupported("an error that NumPy words")
+    rows, columns = (m.shape[0],) * 2 if m.ndim == 1 else m.shape[-2:]
+    return tri(rows, columns, k=k, dtype=bool)
+
+
+@native
+def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
+    x = operand(x)
+    if x.ndim != 1:
+        raise ValueError("x must be a one-dimensional array or sequence.")
+    N = len(x) if N is None else N
+    made = empty((len(x), N), dtype=numpy.promote_types(x.dtype, int))
+    powers = made if increasing else made[:, ::-1]
+    if N > 0:
+        powers[:, 0] = 1
+    for j in range(1, N):
+        powers[:, j] = powers[:, j - 1] * x
+    return made
+
+
+@native
+def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> Any:
+    if indexing not in ("xy", "ij"):
+        raise ValueError("Valid values for `indexing` are 'xy' and 'ij'.")
+    ndim = len(xi)
+    grids = [operand(x).reshape((1,) * i + (-1,) + (1,) * (ndim - i - 1)) for i, x in enumerate(xi)]
+    if indexing == "xy" and ndim > 1:
+        grids[0] = grids[0].reshape((1, -1) + (1,) * (ndim - 2))
+        grids[1] = grids[1].reshape((-1, 1) + (1,) * (ndim - 2))
+    if not sparse:
+        shape = numpy.broadcast_shapes(*[g.shape for g in grids])
+        grids = [_core.broadcast_to(g, shape) for g in grids]
+    if copy:
+        grids = [g.copy() for g in grids]
+    return tuple(grids)
+
+
+@native
+def indices(dimensions: Any, dtype: Any = int, sparse: bool = False) -> Any:
+    dimensions = tuple(dimensions)
+    ndim = len(dimensions)
+    ranges = [
+        arange(size, dtype=dtype).reshape((1,) * i + (-1,) + (1,) * (ndim - i - 1)) for i, size in enumerate(dimensions)
+    ]
+    if sparse:
+        return tuple(ranges)
+    made = empty((ndim, *dimensions), dtype=dtype)
+    for i, r in enumerate(ranges):
+        made[i] = r
+    return made
+
+
+@native
+def fromfunction(
+    function: Callable[..., Any], shape: Any, *, dtype: Any = float, like: Any = None, **kwargs: Any
+) -> Any:
+    _check(like=like)
+    return function(*indices(shape, dtype=dtype), **kwargs)
+
+
+@native
+def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Any:
+    return _core.from_dlpack(x, device=device, copy=copy)
+
+
+@native
+def geomspace(start: Any, stop: Any, num: Any = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0) -> Any:
+    if not all(type(x) in (int, float) and x > 0 for x in (start, stop)):
+        raise Unsupported("signs and complex spirals")
+    num = operator.index(num)
+    made = logspace(math.log10(start), math.log10(stop), num=num, endpoint=endpoint, base=10.0)
+    if num > 0:
+        made[0] = start
+        if num > 1 and endpoint:
+            made[-1] = stop
+    return made if dtype is None else made.astype(dtype, copy=False)
+
+
+def _window(count: Any) -> tuple[float, ndarray]:
+    size = float(numpy.array([0.0, count])[1])
+    return size, arange(1 - size, size, 2)
+
+
+def _taper(function: Callable[[float, ndarray], Any]) -> Callable[[Any], Any]:
+    """A window function of M points: empty below one, a single one at one."""
+
+    def window(M: Any) -> Any:
+        size, n = _window(M)
+        if size < 1:
+            return empty(0, dtype=numpy.result_type(size, 0.0))
+        return ones(1, dtype=numpy.result_type(size, 0.0)) if size == 1 else function(size, n)
+
+    window.__name__ = function.__name__
+    return native(window)
+
+
+@_taper
+def bartlett(size: float, n: ndarray) -> Any:
+    return _core.where(
+        _core.less_equal(n, 0), _core.add(1, _core.divide(n, size - 1)), _core.subtract(1, _core.divide(n, size - 1))
+    )
+
+
+@_taper
+def hanning(size: float, n: ndarray) -> Any:
+    return 0.5 + 0.5 * _core.cos(_core.multiply(numpy.pi, n) / (size - 1))
+
+
+@_taper
+def hamming(size: float, n: ndarray) -> Any:
+    return 0.54 + 0.46 * _core.cos(_core.multiply(numpy.pi, n) / (size - 1))
+
+
+@_taper
+def blackman(size: float, n: ndarray) -> Any:
+    return 0.42 + 0.5 * _core.cos(numpy.pi * n / (size - 1)) + 0.08 * _core.cos(2.0 * numpy.pi * n / (size - 1))

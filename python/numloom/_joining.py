@@ -1,0 +1,245 @@
+"""Putting arrays together: a new array and slice assignments, so that everything stays deferred."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy
+
+from . import _core
+from ._core import Unsupported, ndarray
+from ._fallback import native
+from ._operands import normalize_axis_index, operand, target
+from ._shape import atleast_1d, atleast_2d, atleast_3d
+
+
+def _join(arrays: Sequence[ndarray], axis: int, out: Any, dtype: Any, casting: str) -> Any:
+    out = target(out)
+    if out is not None and dtype is not None:
+        raise Unsupported("an error that NumPy words")
+    first = arrays[0] if arrays else None
+    if first is None or first.ndim == 0:
+        raise Unsupported("an error that NumPy words")
+    axis = normalize_axis_index(axis, first.ndim)
+    for a in arrays[1:]:
+        if a.ndim != first.ndim or any(a.shape[i] != first.shape[i] for i in range(a.ndim) if i != axis):
+            raise Unsupported("an error that NumPy words")
+    kind = out.dtype if out is not None else numpy.dtype(dtype) if dtype is not None else None
+    if kind is None:
+        kind = numpy.result_type(*[a.dtype for a in arrays])
+    elif not all(numpy.can_cast(a.dtype, kind, casting) for a in arrays):  # type: ignore[arg-type]
+        raise Unsupported("an error that NumPy words")
+    shape = list(first.shape)
+    shape[axis] = sum(a.shape[axis] for a in arrays)
+    if out is None:
+        fortran = first.ndim > 1 and all(a.flags.f_contiguous and not a.flags.c_contiguous for a in arrays)
+        out = _core.empty(shape, dtype=kind, order="F" if fortran else "C")
+    elif out.shape != tuple(shape):
+        raise Unsupported("an error that NumPy words")
+    front, at = (slice(None),) * axis, 0
+    for a in arrays:
+        end = at + a.shape[axis]
+        out[(*front, slice(at, end))] = a
+        at = end
+    return out
+
+
+def _operands(arrays: Any) -> list[ndarray]:
+    if not hasattr(type(arrays), "__getitem__"):
+        raise Unsupported("an error that NumPy words")
+    return [operand(a) for a in arrays]
+
+
+@native
+def concatenate(
+    arrays: Any, /, axis: Any = 0, out: Any = None, *, dtype: Any = None, casting: Any = "same_kind"
+) -> Any:
+    parts = _operands(arrays)
+    if axis is None:
+        parts, axis = [a.ravel() for a in parts], 0
+    return _join(parts, axis, out, dtype, casting)
+
+
+@native
+def concat(arrays: Any, /, axis: Any = 0, out: Any = None, *, dtype: Any = None, casting: Any = "same_kind") -> Any:
+    return concatenate(arrays, axis, out, dtype=dtype, casting=casting)
+
+
+@native
+def stack(arrays: Any, axis: Any = 0, out: Any = None, *, dtype: Any = None, casting: Any = "same_kind") -> Any:
+    parts = _operands(arrays)
+    if not parts:
+        raise ValueError("need at least one array to stack")
+    if any(a.shape != parts[0].shape for a in parts):
+        raise ValueError("all input arrays must have the same shape")
+    axis = normalize_axis_index(axis, parts[0].ndim + 1)
+    wide = (*parts[0].shape[:axis], 1, *parts[0].shape[axis:])
+    return _join([a.reshape(wide) for a in parts], axis, out, dtype, casting)
+
+
+def _listed(made: Any) -> Sequence[ndarray]:
+    return made if isinstance(made, tuple) else (made,)
+
+
+@native
+def vstack(tup: Any, *, dtype: Any = None, casting: Any = "same_kind") -> Any:
+    return _join(_listed(atleast_2d(*_operands(tup))), 0, None, dtype, casting)
+
+
+@native
+def hstack(tup: Any, *, dtype: Any = None, casting: Any = "same_kind") -> Any:
+    parts = _listed(atleast_1d(*_operands(tup)))
+    return _join(parts, 0 if parts and parts[0].ndim == 1 else 1, None, dtype, casting)
+
+
+@native
+def dstack(tup: Any) -> Any:
+    return _join(_listed(atleast_3d(*_operands(tup))), 2, None, None, "same_kind")
+
+
+@native
+def column_stack(tup: Any) -> Any:
+    parts = [a if a.ndim >= 2 else a.reshape(-1, 1) for a in _operands(tup)]
+    return _join(parts, 1, None, None, "same_kind")
+
+
+@native
+def block(arrays: Any) -> Any:
+    depth = _depth(arrays)
+    ndim = max(depth, _widest(arrays))
+    made = _block(arrays, depth, ndim, 0)
+    return made.copy() if depth == 0 else made
+
+
+def _depth(arrays: Any) -> int:
+    if type(arrays) is tuple:
+        raise Unsupported("an error that NumPy words")
+    if type(arrays) is not list:
+        return 0
+    depths = {_depth(a) for a in arrays}
+    if len(depths) != 1:
+        raise Unsupported("an error that NumPy words")
+    return 1 + depths.pop()
+
+
+def _widest(arrays: Any) -> int:
+    return max(_widest(a) for a in arrays) if type(arrays) is list else operand(arrays).ndim
+
+
+def _block(arrays: Any, depth: int, ndim: int, level: int) -> ndarray:
+    if level == depth:
+        a = operand(arrays)
+        return a.reshape((1,) * (ndim - a.ndim) + a.shape)
+    return _join([_block(a, depth, ndim, level + 1) for a in arrays], ndim - depth + level, None, None, "same_kind")
+
+
+@native
+def append(arr: Any, values: Any, axis: Any = None) -> Any:
+    a = operand(arr)
+    if axis is None:
+        return concatenate((a.ravel(), operand(values).ravel()), 0)
+    return concatenate((a, values), axis)
+
+
+@native
+def delete(arr: Any, obj: Any, axis: Any = None) -> Any:
+    a = operand(arr)
+    if axis is None:
+        a, axis = a.ravel(), 0
+    axis = normalize_axis_index(axis, a.ndim)
+    size = a.shape[axis]
+    front = (slice(None),) * axis
+    if type(obj) is int and -size <= obj < size:
+        at = obj % size
+        return concatenate((a[(*front, slice(None, at))], a[(*front, slice(at + 1, None))]), axis)
+    if type(obj) is not slice:
+        obj = numpy.asarray(_core.to_numpy(obj) if isinstance(obj, ndarray) else obj)
+    # NumPy picks what stays (and words the errors) on the positions alone.
+    return a.take(numpy.delete(numpy.arange(size), obj), axis=axis)
+
+
+@native
+def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
+    a = operand(arr)
+    if axis is None:
+        a, axis = a.ravel(), 0
+    axis = normalize_axis_index(axis, a.ndim)
+    size = a.shape[axis]
+    if type(obj) is not int or not -size <= obj <= size:
+        raise Unsupported("several places at once")
+    at = obj + size if obj < 0 else obj
+    values = operand(values).astype(a.dtype, copy=False)
+    values = values.reshape((1,) * (a.ndim - values.ndim) + values.shape) if values.ndim < a.ndim else values
+    # A scalar place inserts along the axis what stands in front in `values`.
+    values = values.transpose([*range(1, axis + 1), 0, *range(axis + 1, a.ndim)])
+    shape = list(a.shape)
+    shape[axis] += values.shape[axis]
+    made = _core.empty(shape, dtype=a.dtype, order="F" if a.flags.fnc else "C")
+    front = (slice(None),) * axis
+    made[(*front, slice(None, at))] = a[(*front, slice(None, at))]
+    made[(*front, slice(at, at + values.shape[axis]))] = values
+    made[(*front, slice(at + values.shape[axis], None))] = a[(*front, slice(at, None))]
+    return made
+
+
+@native
+def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Any:
+    a = operand(array)
+    widths = _pad_widths(pad_width, a.ndim)
+    if mode in ("reflect", "symmetric", "wrap"):
+        if kwargs.get("reflect_type", "even") != "even" or set(kwargs) - {"reflect_type"}:
+            raise Unsupported("a rarer way to pad")
+        for axis, (before, after) in enumerate(widths):
+            if before or after:
+                if a.shape[axis] == 0:
+                    raise Unsupported("an error that NumPy words")
+                a = a.take(numpy.pad(numpy.arange(a.shape[axis]), (before, after), mode=mode), axis=axis)
+        return a if any(map(any, widths)) else a.copy()
+    if mode not in ("constant", "edge", "empty") or set(kwargs) - (
+        {"constant_values"} if mode == "constant" else set()
+    ):
+        raise Unsupported("a rarer way to pad")
+    if mode == "edge" and any(n == 0 and any(w) for n, w in zip(a.shape, widths)):
+        raise Unsupported("an error that NumPy words")
+    fills = kwargs.get("constant_values", 0)
+    if not isinstance(fills, int | float | complex | numpy.generic):
+        raise Unsupported("one value per edge")
+    shape = [before + n + after for n, (before, after) in zip(a.shape, widths)]
+    made = _core.empty(shape, dtype=a.dtype, order="F" if a.flags.fnc else "C")
+    inside = [slice(before, before + n) for n, (before, after) in zip(a.shape, widths)]
+    made[tuple(inside)] = a
+    if mode == "empty":
+        return made
+    # Axis by axis, each over what the earlier ones have filled.
+    for axis, (before, after) in enumerate(widths):
+        at = [slice(None)] * (axis + 1) + inside[axis + 1 :]
+        end = before + a.shape[axis]
+        for edge, source in ((slice(None, before), slice(before, before + 1)), (slice(end, None), slice(end - 1, end))):
+            at[axis] = edge
+            if made.shape[axis] and (before if edge.start is None else after):
+                made[tuple(at)] = fills if mode == "constant" else made[(*at[:axis], source, *at[axis + 1 :])]
+    return made
+
+
+def _pad_widths(pad_width: Any, ndim: int) -> list[tuple[int, int]]:
+    if isinstance(pad_width, dict):
+        raise Unsupported("widths by axis")
+    widths = numpy.asarray(pad_width)
+    if widths.dtype.kind != "i" or (widths < 0).any():
+        raise Unsupported("an error that NumPy words")
+    return [(int(before), int(after)) for before, after in numpy.broadcast_to(widths, (ndim, 2))]
+
+
+@native
+def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
+    if not isinstance(filt, ndarray) or axis is not None or filt.ndim == 0 or math.prod(filt.shape) == 0:
+        raise Unsupported("sequences and single axes")
+    bounds = []
+    for at in _core.to_numpy(filt).nonzero():
+        bounds.append((int(at.min()), int(at.max()) + 1) if at.size else (0, 0))
+    front, back = "f" in trim.lower(), "b" in trim.lower()
+    if set(trim.lower()) - {"f", "b"} or any(b == (0, 0) for b in bounds):
+        raise Unsupported("an error that NumPy words")
+    return filt[tuple(slice(lo if front else None, hi if back else None) for lo, hi in bounds)]

@@ -1,0 +1,154 @@
+"""Methods of `ndarray` that the Rust class leaves to Python, attached when the package is imported."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy
+
+from . import _core, _indexing, _products, _reductions, _rounding, _shape
+from ._core import Scalar, ndarray, to_numpy
+from ._fallback import Visit, native_names, on_host
+
+
+class flatiter:
+    """The elements of an array in C order: read, written and iterated through the array's own memory."""
+
+    __module__ = "numloom"
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, base: ndarray) -> None:
+        self.base = base
+        self.index = 0
+
+    @property
+    def coords(self) -> tuple[int, ...]:
+        return tuple(int(i) for i in numpy.unravel_index(self.index, self.base.shape))
+
+    def __len__(self) -> int:
+        return self.base.size
+
+    def __iter__(self) -> Iterator[Any]:
+        return self
+
+    def __next__(self) -> Any:
+        if self.index >= self.base.size:
+            raise StopIteration
+        self.index += 1
+        return to_numpy(self.base).flat[self.index - 1]
+
+    def __getitem__(self, key: Any) -> Any:
+        flat = self.base.ravel()
+        return flat[key].copy() if isinstance(flat[key], ndarray) else flat[key]
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        plain = type(value) in (bool, int, float, complex, Scalar) or isinstance(value, numpy.generic)
+        if plain and self.base.flags.c_contiguous:
+            self.base.reshape(-1)[key] = value
+        else:
+            visit = Visit()
+            to_numpy(self.base).flat[visit.to_host(key)] = visit.to_host(value)
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        return numpy.array(to_numpy(self.base.flatten()), dtype=dtype, copy=copy)
+
+    def copy(self) -> Any:
+        return self.base.flatten()
+
+    def _compared(name: str) -> Callable[[flatiter, Any], Any]:  # type: ignore[misc]
+        def compare(self: flatiter, other: Any) -> Any:
+            return getattr(_core, name)(self.base.ravel(), other.copy() if isinstance(other, flatiter) else other)
+
+        return compare
+
+    __eq__ = _compared("equal")
+    __ne__ = _compared("not_equal")
+    __lt__ = _compared("less")
+    __le__ = _compared("less_equal")
+    __gt__ = _compared("greater")
+    __ge__ = _compared("greater_equal")
+
+
+def _set_flat(self: ndarray, value: Any) -> None:
+    flatiter(self)[:] = value
+
+
+def repeat(self: ndarray, repeats: Any, axis: Any = None) -> Any:
+    return _shape.repeat(self, repeats, axis)
+
+
+def round(self: ndarray, decimals: Any = 0, out: Any = None) -> Any:
+    return _rounding.round(self, decimals, out)
+
+
+def trace(self: ndarray, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: Any = None) -> Any:
+    return _reductions.trace(self, offset, axis1, axis2, dtype, out)
+
+
+def ptp(self: ndarray, axis: Any = None, out: Any = None, keepdims: Any = False) -> Any:
+    return _reductions.ptp(self, axis, out, keepdims)
+
+
+def dot(self: ndarray, b: Any, out: Any = None) -> Any:
+    return _products.dot(self, b, out)
+
+
+def conjugate(self: ndarray) -> Any:
+    return _core.conjugate(self) if self.dtype.kind == "c" else self
+
+
+def clip(self: ndarray, min: Any = None, max: Any = None, out: Any = None, **kwargs: Any) -> Any:
+    return _indexing.clip(self, min, max, out, **kwargs)
+
+
+def compress(self: ndarray, condition: Any, axis: Any = None, out: Any = None) -> Any:
+    return _indexing.compress(condition, self, axis, out)
+
+
+_COMPOSED = (repeat, round, trace, ptp, dot, conjugate, clip, compress)
+# In place or by value, these run over the array's own memory.
+_ON_THE_HOST = (
+    "sort",
+    "argsort",
+    "partition",
+    "argpartition",
+    "searchsorted",
+    "choose",
+    "put",
+    "resize",
+    "getfield",
+    "setfield",
+)
+_QUIET = ("dump", "dumps")
+
+
+def _hosted(name: str, counted: bool) -> Callable[..., Any]:
+    original = getattr(numpy.ndarray, name)
+
+    def method(self: ndarray, *args: Any, **kwargs: Any) -> Any:
+        return on_host(original, f"ndarray.{name}" if counted else "", (self, *args), kwargs)
+
+    method.__name__ = name
+    method.__qualname__ = f"ndarray.{name}"
+    method.__doc__ = original.__doc__
+    return method
+
+
+def attach() -> None:
+    for function in _COMPOSED:
+        _add(function.__name__, function)
+    _add("conj", conjugate)
+    for name in _ON_THE_HOST:
+        _add(name, _hosted(name, True))
+    for name in _QUIET:
+        _add(name, _hosted(name, False))
+    _add("flat", property(flatiter, _set_flat, doc=numpy.ndarray.flat.__doc__))
+    for name in dir(ndarray):
+        if not name.startswith("_") and name not in _ON_THE_HOST:
+            native_names.add(f"ndarray.{name}")
+
+
+def _add(name: str, value: Any) -> None:
+    if not hasattr(ndarray, name):
+        setattr(ndarray, name, value)

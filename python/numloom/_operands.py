@@ -1,0 +1,54 @@
+"""What composed functions take in: array-likes become our arrays, or `Unsupported` sends the call to NumPy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
+
+from . import _core
+from ._core import Scalar, Unsupported, ndarray
+
+__all__ = [
+    "NoValue",
+    "dtype_of",
+    "is_array",
+    "normalize_axis_index",
+    "normalize_axis_tuple",
+    "operand",
+    "result_dtype",
+    "target",
+]
+
+NoValue: Any = numpy._NoValue
+
+
+def is_array(x: Any) -> bool:
+    """Whether `x` is one of our arrays or scalars, so that what is made of it may stay deferred."""
+    return type(x) is Scalar or isinstance(x, ndarray)
+
+
+def operand(x: Any) -> ndarray:
+    """`x` as one of our arrays, as `asanyarray` would; NumPy's subclasses and foreign arrays are left to NumPy."""
+    if isinstance(x, ndarray):
+        return x
+    if type(x) is not numpy.ndarray and type(x) is not Scalar and hasattr(type(x), "__array_function__"):
+        raise Unsupported(f"arrays of type {type(x).__name__} are left to NumPy")
+    return _core.asarray(x)
+
+
+def target(out: Any) -> Any:
+    """An `out=` argument: one of our arrays or None."""
+    if out is None or isinstance(out, ndarray):
+        return out
+    raise Unsupported("the output is not an array of ours")
+
+
+def dtype_of(x: Any) -> Any:
+    """What stands for `x` in NumPy's type rules, without waiting for its value."""
+    return x.dtype if is_array(x) else x
+
+
+def result_dtype(*xs: Any) -> numpy.dtype[Any]:
+    return numpy.result_type(*[dtype_of(x) for x in xs])

@@ -1,0 +1,116 @@
+"""Products of vectors and matrices."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy
+
+from . import _core
+from ._core import Unsupported
+from ._creation import array
+from ._fallback import native
+from ._operands import normalize_axis_index, operand, target
+from ._shape import moveaxis
+
+
+@native
+def dot(a: Any, b: Any, out: Any = None) -> Any:
+    return _core.dot(operand(a), operand(b)) if out is None else _core.dot(operand(a), operand(b), out=target(out))
+
+
+@native
+def inner(a: Any, b: Any, /) -> Any:
+    return _core.inner(operand(a), operand(b))
+
+
+@native
+def vdot(a: Any, b: Any, /) -> Any:
+    return _core.vdot(operand(a), operand(b))
+
+
+@native
+def outer(a: Any, b: Any, out: Any = None) -> Any:
+    return _core.multiply(operand(a).ravel()[:, None], operand(b).ravel()[None, :], out=target(out))
+
+
+@native
+def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
+    a, b = operand(a), operand(b)
+    try:
+        left, right = axes
+    except TypeError:
+        count = int(axes)
+        left, right = list(range(-count, 0)), list(range(count))
+    over_a = [left] if isinstance(left, int | numpy.integer) else list(left)
+    over_b = [right] if isinstance(right, int | numpy.integer) else list(right)
+    if len(over_a) != len(over_b):
+        raise ValueError("shape-mismatch for sum")
+    if any(not -x.ndim <= i < x.ndim for x, at in ((a, over_a), (b, over_b)) for i in at):
+        raise Unsupported("an error that NumPy words")
+    over_a, over_b = [i % a.ndim for i in over_a], [i % b.ndim for i in over_b]
+    if [a.shape[i] for i in over_a] != [b.shape[i] for i in over_b]:
+        raise ValueError("shape-mismatch for sum")
+    free_a = [i for i in range(a.ndim) if i not in over_a]
+    free_b = [i for i in range(b.ndim) if i not in over_b]
+    depth = math.prod(a.shape[i] for i in over_a)
+    rows = a.transpose(free_a + over_a).reshape(math.prod(a.shape[i] for i in free_a), depth)
+    columns = b.transpose(over_b + free_b).reshape(depth, math.prod(b.shape[i] for i in free_b))
+    made = _core.dot(rows, columns)
+    return operand(made).reshape([a.shape[i] for i in free_a] + [b.shape[i] for i in free_b])
+
+
+@native
+def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None) -> Any:
+    if axis is not None:
+        axisa = axisb = axisc = axis
+    a, b = operand(a), operand(b)
+    if a.ndim < 1 or b.ndim < 1 or a.shape[axisa] != 3 or b.shape[axisb] != 3:
+        raise Unsupported("vectors in the plane, or an error that NumPy words")
+    kind = numpy.promote_types(a.dtype, b.dtype)
+    a = moveaxis(a, normalize_axis_index(axisa, a.ndim), -1).astype(kind, copy=False)
+    b = moveaxis(b, normalize_axis_index(axisb, b.ndim), -1).astype(kind, copy=False)
+    made = _core.empty((*numpy.broadcast_shapes(a.shape[:-1], b.shape[:-1]), 3), dtype=kind)
+    for i in range(3):
+        j, k = (i + 1) % 3, (i + 2) % 3
+        made[..., i] = a[..., j] * b[..., k] - a[..., k] * b[..., j]
+    return moveaxis(made, -1, normalize_axis_index(axisc, made.ndim))
+
+
+@native
+def kron(a: Any, b: Any) -> Any:
+    b = operand(b)
+    a = array(operand(a), copy=None, ndmin=b.ndim)
+    if a.ndim == 0 or b.ndim == 0:
+        return _core.multiply(a, b)
+    b = array(b, copy=None, ndmin=a.ndim)
+    wide_a = a.reshape([side for n in a.shape for side in (n, 1)])
+    wide_b = b.reshape([side for n in b.shape for side in (1, n)])
+    return _core.multiply(wide_a, wide_b).reshape([m * n for m, n in zip(a.shape, b.shape)])
+
+
+@native
+def cov(
+    m: Any,
+    y: Any = None,
+    rowvar: bool = True,
+    bias: bool = False,
+    ddof: Any = None,
+    fweights: Any = None,
+    aweights: Any = None,
+    *,
+    dtype: Any = None,
+) -> Any:
+    x = operand(m)
+    if fweights is not None or aweights is not None or y is not None or x.ndim != 2 or (ddof not in (None, 0, 1)):
+        raise Unsupported("weights and second variables")
+    x = x.astype(numpy.result_type(x.dtype, numpy.float64) if dtype is None else dtype)
+    if not rowvar and x.shape[0] != 1:
+        x = x.T
+    ddof = (0 if bias else 1) if ddof is None else ddof
+    if x.shape[0] == 0 or x.shape[1] <= ddof:
+        raise Unsupported("too few observations")
+    x = x - x.mean(axis=1)[:, None]
+    made = _core.dot(x, x.T.conj() if x.dtype.kind == "c" else x.T)
+    return (made * (1.0 / (x.shape[1] - ddof))).squeeze()

@@ -1,0 +1,235 @@
+"""Reductions and scans: NumPy's functions over the arrays' own methods."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy
+
+from . import _core
+from ._core import Unsupported
+from ._fallback import native
+from ._operands import NoValue, normalize_axis_index, normalize_axis_tuple, operand, target
+
+
+def given(**kwargs: Any) -> dict[str, Any]:
+    """The keywords that were passed."""
+    return {key: value for key, value in kwargs.items() if value is not NoValue}
+
+
+@native
+def sum(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    keepdims: Any = NoValue,
+    initial: Any = NoValue,
+    where: Any = NoValue,
+) -> Any:
+    return operand(a).sum(
+        axis=axis, dtype=dtype, out=target(out), **given(keepdims=keepdims, initial=initial, where=where)
+    )
+
+
+@native
+def prod(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    keepdims: Any = NoValue,
+    initial: Any = NoValue,
+    where: Any = NoValue,
+) -> Any:
+    return operand(a).prod(
+        axis=axis, dtype=dtype, out=target(out), **given(keepdims=keepdims, initial=initial, where=where)
+    )
+
+
+@native
+def max(
+    a: Any, axis: Any = None, out: Any = None, keepdims: Any = NoValue, initial: Any = NoValue, where: Any = NoValue
+) -> Any:
+    return operand(a).max(axis=axis, out=target(out), **given(keepdims=keepdims, initial=initial, where=where))
+
+
+@native
+def amax(
+    a: Any, axis: Any = None, out: Any = None, keepdims: Any = NoValue, initial: Any = NoValue, where: Any = NoValue
+) -> Any:
+    return max(a, axis, out, keepdims, initial, where)
+
+
+@native
+def min(
+    a: Any, axis: Any = None, out: Any = None, keepdims: Any = NoValue, initial: Any = NoValue, where: Any = NoValue
+) -> Any:
+    return operand(a).min(axis=axis, out=target(out), **given(keepdims=keepdims, initial=initial, where=where))
+
+
+@native
+def amin(
+    a: Any, axis: Any = None, out: Any = None, keepdims: Any = NoValue, initial: Any = NoValue, where: Any = NoValue
+) -> Any:
+    return min(a, axis, out, keepdims, initial, where)
+
+
+@native
+def any(a: Any, axis: Any = None, out: Any = None, keepdims: Any = NoValue, *, where: Any = NoValue) -> Any:
+    return operand(a).any(axis=axis, out=target(out), **given(keepdims=keepdims, where=where))
+
+
+@native
+def all(a: Any, axis: Any = None, out: Any = None, keepdims: Any = NoValue, *, where: Any = NoValue) -> Any:
+    return operand(a).all(axis=axis, out=target(out), **given(keepdims=keepdims, where=where))
+
+
+@native
+def mean(
+    a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = NoValue, *, where: Any = NoValue
+) -> Any:
+    return operand(a).mean(axis=axis, dtype=dtype, out=target(out), **given(keepdims=keepdims, where=where))
+
+
+@native
+def var(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    ddof: Any = 0,
+    keepdims: Any = NoValue,
+    *,
+    where: Any = NoValue,
+    mean: Any = NoValue,
+    correction: Any = NoValue,
+) -> Any:
+    if correction is not NoValue:
+        if ddof != 0:
+            raise ValueError("ddof and correction can't be provided simultaneously.")
+        ddof = correction
+    chosen = given(keepdims=keepdims, where=where, mean=mean)
+    return operand(a).var(axis=axis, dtype=dtype, out=target(out), ddof=ddof, **chosen)
+
+
+@native
+def std(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    ddof: Any = 0,
+    keepdims: Any = NoValue,
+    *,
+    where: Any = NoValue,
+    mean: Any = NoValue,
+    correction: Any = NoValue,
+) -> Any:
+    if correction is not NoValue:
+        if ddof != 0:
+            raise ValueError("ddof and correction can't be provided simultaneously.")
+        ddof = correction
+    chosen = given(keepdims=keepdims, where=where, mean=mean)
+    return operand(a).std(axis=axis, dtype=dtype, out=target(out), ddof=ddof, **chosen)
+
+
+@native
+def ptp(a: Any, axis: Any = None, out: Any = None, keepdims: Any = NoValue) -> Any:
+    a, kept = operand(a), given(keepdims=keepdims)
+    return _core.subtract(a.max(axis=axis, **kept), a.min(axis=axis, **kept), out=target(out))
+
+
+@native
+def argmax(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = NoValue) -> Any:
+    return operand(a).argmax(axis=axis, out=target(out), **given(keepdims=keepdims))
+
+
+@native
+def argmin(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = NoValue) -> Any:
+    return operand(a).argmin(axis=axis, out=target(out), **given(keepdims=keepdims))
+
+
+@native
+def count_nonzero(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
+    a = operand(a)
+    truth = a if a.dtype == bool else _core.not_equal(a, 0)
+    return truth.sum(axis=axis, dtype=numpy.intp, keepdims=keepdims)
+
+
+@native
+def cumsum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
+    return operand(a).cumsum(axis=axis, dtype=dtype, out=target(out))
+
+
+@native
+def cumprod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
+    return operand(a).cumprod(axis=axis, dtype=dtype, out=target(out))
+
+
+def _cumulative(x: Any, scan: str, axis: Any, dtype: Any, out: Any, initial: int | None) -> Any:
+    x = operand(x)
+    if x.ndim == 0:
+        x = x.reshape(1)
+    if axis is None:
+        if x.ndim > 1:
+            raise ValueError("For arrays which have more than one dimension ``axis`` argument is required.")
+        axis = 0
+    if out is not None:
+        raise Unsupported("an output of one element more")
+    made = getattr(x, scan)(axis=axis, dtype=dtype)
+    if initial is None:
+        return made
+    axis = normalize_axis_index(axis, x.ndim)
+    wide = _core.empty([n + (i == axis) for i, n in enumerate(made.shape)], dtype=made.dtype)
+    front = (slice(None),) * axis
+    wide[(*front, slice(None, 1))] = initial
+    wide[(*front, slice(1, None))] = made
+    return wide
+
+
+@native
+def cumulative_sum(
+    x: Any, /, *, axis: Any = None, dtype: Any = None, out: Any = None, include_initial: bool = False
+) -> Any:
+    return _cumulative(x, "cumsum", axis, dtype, out, 0 if include_initial else None)
+
+
+@native
+def cumulative_prod(
+    x: Any, /, *, axis: Any = None, dtype: Any = None, out: Any = None, include_initial: bool = False
+) -> Any:
+    return _cumulative(x, "cumprod", axis, dtype, out, 1 if include_initial else None)
+
+
+@native
+def average(a: Any, axis: Any = None, weights: Any = None, returned: bool = False, *, keepdims: Any = NoValue) -> Any:
+    a, kept = operand(a), given(keepdims=keepdims)
+    if axis is not None:
+        axis = normalize_axis_tuple(axis, a.ndim, argname="axis")
+    if weights is None:
+        avg = a.mean(axis=axis, **kept)
+        total: Any = avg.dtype.type(a.size / math.prod(avg.shape))
+    else:
+        w = operand(weights)
+        if w.shape != a.shape:
+            if axis is None or w.ndim != 1 or len(axis) != 1 or w.shape[0] != a.shape[axis[0]]:
+                raise Unsupported("weights over several axes, or an error that NumPy words")
+            w = w.reshape([-1 if i == axis[0] else 1 for i in range(a.ndim)])
+            w = _core.broadcast_to(w, a.shape)
+        kind = numpy.result_type(a.dtype, w.dtype, *(["f8"] if a.dtype.kind in "iub" else []))
+        total = w.sum(axis=axis, dtype=kind, **kept)
+        if (total == 0.0).any():
+            raise ZeroDivisionError("Weights sum to zero, can't be normalized")
+        avg = _core.multiply(a, w, dtype=kind).sum(axis=axis, **kept) / total
+    if not returned:
+        return avg
+    if total.shape != avg.shape:
+        total = _core.broadcast_to(_core.asarray(total), avg.shape).copy()
+    return avg, total
+
+
+@native
+def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: Any = None) -> Any:
+    return operand(a).diagonal(offset, axis1, axis2).sum(axis=-1, dtype=dtype, out=target(out))

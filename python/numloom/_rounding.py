@@ -1,0 +1,169 @@
+"""Rounding, cleaning and elementwise mathematics beyond the ufuncs."""
+
+from __future__ import annotations
+
+import builtins
+from typing import Any
+
+import numpy
+
+from . import _core
+from ._core import Unsupported, ndarray
+from ._creation import array, zeros_like
+from ._fallback import native
+from ._indexing import diff
+from ._operands import is_array, normalize_axis_index, operand, target
+
+
+@native
+def round(a: Any, decimals: Any = 0, out: Any = None) -> Any:
+    a, out = operand(a), target(out)
+    scalar = a.ndim == 0 and out is None
+    made = _rounded(a, decimals, out)
+    return made[()] if scalar and isinstance(made, ndarray) else made
+
+
+def _rounded(a: ndarray, decimals: int, out: Any) -> Any:
+    kind = a.dtype.kind
+    if kind == "c":
+        made = _core.empty(a.shape, dtype=a.dtype) if out is None else out
+        if made.dtype.kind != "c":
+            raise Unsupported("an error that NumPy words")
+        _rounded(a.real, decimals, made.real)
+        _rounded(a.imag, decimals, made.imag)
+        return made
+    if kind == "b" or decimals > 308 or decimals < -308:
+        raise Unsupported("rounding that NumPy does its own way")
+    if kind in "iu" and decimals >= 0:
+        if out is None:
+            return a.copy()
+        out[...] = a
+        return out
+    if decimals == 0:
+        return _core.rint(a, out=out)
+    factor = 10.0 ** builtins.abs(decimals)
+    up, down = (_core.multiply, _core.divide) if decimals > 0 else (_core.divide, _core.multiply)
+    made = down(_core.rint(up(a, factor)), factor, out=out)
+    return made.astype(a.dtype) if kind in "iu" and out is None else made
+
+
+@native
+def around(a: Any, decimals: Any = 0, out: Any = None) -> Any:
+    return round(a, decimals, out)
+
+
+@native
+def fix(x: Any, out: Any = None) -> Any:
+    return _core.trunc(operand(x), out=target(out))
+
+
+@native
+def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
+    given = operand(x)
+    made = array(given, copy=True) if copy or not is_array(x) else given
+    if made.dtype.kind in "fc":
+        limits = numpy.finfo(made.dtype)
+        high = limits.max if posinf is None else posinf
+        low = limits.min if neginf is None else neginf
+        for part in (made.real, made.imag) if made.dtype.kind == "c" else (made,):
+            _core.copyto(part, nan, where=_core.isnan(part))
+            _core.copyto(part, high, where=part == numpy.inf)
+            _core.copyto(part, low, where=part == -numpy.inf)
+    return made[()] if made.ndim == 0 else made
+
+
+@native
+def sinc(x: Any) -> Any:
+    x = operand(x)
+    y = _core.multiply(numpy.pi, x)
+    # A tiny stand-in at zero keeps the quotient at one.
+    tiny = numpy.finfo(y.dtype).eps if y.dtype.kind == "f" else 1e-20
+    y = _core.where(y == 0, y.dtype.type(tiny), y)
+    return _core.sin(y) / y
+
+
+@native
+def unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: Any = 2 * numpy.pi) -> Any:
+    p = operand(p)
+    if p.dtype.kind == "u":
+        raise Unsupported("an error that NumPy words")
+    steps = diff(p, axis=axis)
+    axis = normalize_axis_index(axis, p.ndim)
+    discont = period / 2 if discont is None else discont
+    kind = numpy.result_type(steps.dtype, period)
+    half, rest = divmod(period, 2) if kind.kind in "iu" else (period / 2, 0)
+    wrapped = _core.remainder(steps + half, period) - half
+    if rest == 0:
+        # A jump of exactly half a period keeps its sign.
+        _core.copyto(wrapped, half, where=(wrapped == -half) & (steps > 0))
+    correction = wrapped - steps
+    _core.copyto(correction, 0, where=_core.absolute(steps) < discont)
+    made = array(p, copy=True, dtype=kind)
+    rest_of = (*[slice(None)] * axis, slice(1, None))
+    made[rest_of] = p[rest_of] + correction.cumsum(axis=axis)
+    return made
+
+
+@native
+def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
+    f = operand(f)
+    axes = tuple(range(f.ndim)) if axis is None else (axis,) if isinstance(axis, int) else tuple(axis)
+    if edge_order not in (1, 2) or not all(type(h) in (int, float) for h in varargs):
+        raise Unsupported("uneven spacing")
+    if len(varargs) not in (0, 1, len(axes)):
+        raise TypeError("invalid number of arguments")
+    steps = list(varargs) * (len(axes) if len(varargs) == 1 else 1) or [1.0] * len(axes)
+    if f.dtype.kind in "iu":
+        f = f.astype(numpy.float64)
+    elif f.dtype.kind == "b":
+        raise Unsupported("an error that NumPy words")
+    made = [_slope(f, normalize_axis_index(at, f.ndim), h, edge_order) for at, h in zip(axes, steps)]
+    return made[0] if len(made) == 1 else tuple(made)
+
+
+def _slope(f: ndarray, axis: int, h: float, edge_order: int) -> ndarray:
+    if f.shape[axis] < edge_order + 1:
+        raise ValueError(
+            "Shape of array too small to calculate a numerical gradient, "
+            "at least (edge_order + 1) elements are required."
+        )
+    front = (slice(None),) * axis
+
+    def at(start: int | None, stop: int | None) -> tuple[slice, ...]:
+        return (*front, slice(start, stop))
+
+    made = _core.empty(f.shape, dtype=f.dtype)
+    made[at(1, -1)] = (f[at(2, None)] - f[at(None, -2)]) / (2.0 * h)
+    first, second, third = f[at(0, 1)], f[at(1, 2)], f[at(2, 3)]
+    last, before, earlier = f[at(-1, None)], f[at(-2, -1)], f[at(-3, -2)]
+    if edge_order == 1:
+        made[at(0, 1)] = (second - first) / h
+        made[at(-1, None)] = (last - before) / h
+    else:
+        made[at(0, 1)] = (-1.5 / h) * first + (2.0 / h) * second + (-0.5 / h) * third
+        made[at(-1, None)] = (0.5 / h) * earlier + (-2.0 / h) * before + (1.5 / h) * last
+    return made
+
+
+@native
+def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
+    y = operand(y)
+    axis = normalize_axis_index(axis, y.ndim)
+    step = dx
+    if x is not None:
+        x = operand(x)
+        step = diff(x).reshape([-1 if i == axis else 1 for i in range(y.ndim)]) if x.ndim == 1 else diff(x, axis=axis)
+    front = (slice(None),) * axis
+    pairs = y[(*front, slice(1, None))] + y[(*front, slice(None, -1))]
+    return (step * pairs / 2.0).sum(axis=axis)
+
+
+@native
+def polyval(p: Any, x: Any) -> Any:
+    if isinstance(x, numpy.poly1d) or isinstance(p, numpy.poly1d):
+        raise Unsupported("polynomials in polynomials")
+    coefficients, x = operand(p), operand(x)
+    y: Any = zeros_like(x)
+    for i in range(coefficients.shape[0]):
+        y = y * x + coefficients[i]
+    return y

@@ -1,0 +1,345 @@
+"""Changing shapes: all views where NumPy's are views."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import numpy
+
+from . import _core
+from ._core import Unsupported, ndarray
+from ._creation import array
+from ._fallback import native
+from ._operands import normalize_axis_index, normalize_axis_tuple, operand
+
+
+@native
+def reshape(a: Any, /, shape: Any, order: Any = "C", *, copy: bool | None = None) -> Any:
+    a = operand(a)
+    if copy is True:
+        return a.copy().reshape(shape, order=order)
+    made = a.reshape(shape, order=order)
+    if copy is False and a.size and not numpy.may_share_memory(_core.to_numpy(made), _core.to_numpy(a)):
+        raise ValueError("Unable to avoid creating a copy while reshaping.")
+    return made
+
+
+@native
+def ravel(a: Any, order: Any = "C") -> Any:
+    return operand(a).ravel(order)
+
+
+@native
+def transpose(a: Any, axes: Any = None) -> Any:
+    return operand(a).transpose() if axes is None else operand(a).transpose(axes)
+
+
+@native
+def permute_dims(a: Any, axes: Any = None) -> Any:
+    return transpose(a, axes)
+
+
+@native
+def matrix_transpose(x: Any, /) -> Any:
+    x = operand(x)
+    if x.ndim < 2:
+        raise ValueError(f"Input array must be at least 2-dimensional, but it is {x.ndim}")
+    return x.swapaxes(-1, -2)
+
+
+@native
+def moveaxis(a: Any, source: Any, destination: Any) -> Any:
+    a = operand(a)
+    sources = normalize_axis_tuple(source, a.ndim, "source")
+    destinations = normalize_axis_tuple(destination, a.ndim, "destination")
+    if len(sources) != len(destinations):
+        raise ValueError("`source` and `destination` arguments must have the same number of elements")
+    order = [axis for axis in range(a.ndim) if axis not in sources]
+    for to, axis in sorted(zip(destinations, sources)):
+        order.insert(to, axis)
+    return a.transpose(order)
+
+
+@native
+def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
+    a = operand(a)
+    n = a.ndim
+    axis = normalize_axis_index(axis, n)
+    if start < 0:
+        start += n
+    if not 0 <= start <= n:
+        raise Unsupported("an error that NumPy words")
+    if axis < start:
+        start -= 1
+    order = [other for other in range(n) if other != axis]
+    order.insert(start, axis)
+    return a.transpose(order)
+
+
+@native
+def swapaxes(a: Any, axis1: int, axis2: int) -> Any:
+    return operand(a).swapaxes(axis1, axis2)
+
+
+@native
+def squeeze(a: Any, axis: Any = None) -> Any:
+    return operand(a).squeeze() if axis is None else operand(a).squeeze(axis=axis)
+
+
+@native
+def expand_dims(a: Any, axis: Any) -> Any:
+    a = operand(a)
+    axes = axis if type(axis) in (tuple, list) else (axis,)
+    ndim = len(axes) + a.ndim
+    axes = normalize_axis_tuple(axes, ndim)
+    sizes = iter(a.shape)
+    return a.reshape([1 if i in axes else next(sizes) for i in range(ndim)])
+
+
+@native
+def broadcast_to(array: Any, shape: Any, subok: bool = False) -> Any:
+    a = operand(array)
+    shape = tuple(shape) if numpy.iterable(shape) else (shape,)
+    return _core.broadcast_to(a, shape)
+
+
+@native
+def broadcast_arrays(*args: Any, subok: bool = False) -> Any:
+    arrays = [operand(arg) for arg in args]
+    shape = numpy.broadcast_shapes(*[a.shape for a in arrays])
+    return tuple(a if a.shape == shape else _core.broadcast_to(a, shape) for a in arrays)
+
+
+@native
+def broadcast_shapes(*args: Any) -> tuple[int, ...]:
+    return numpy.broadcast_shapes(*args)
+
+
+def _each(arys: tuple[Any, ...], widen: Any) -> Any:
+    made = tuple(widen(operand(a)) for a in arys)
+    return made[0] if len(made) == 1 else made
+
+
+@native
+def atleast_1d(*arys: Any) -> Any:
+    return _each(arys, lambda a: a if a.ndim else a.reshape(1))
+
+
+@native
+def atleast_2d(*arys: Any) -> Any:
+    return _each(arys, lambda a: a if a.ndim >= 2 else a[None] if a.ndim else a.reshape(1, 1))
+
+
+@native
+def atleast_3d(*arys: Any) -> Any:
+    def widen(a: ndarray) -> Any:
+        if a.ndim == 0:
+            return a.reshape(1, 1, 1)
+        return a[None, :, None] if a.ndim == 1 else a[:, :, None] if a.ndim == 2 else a
+
+    return _each(arys, widen)
+
+
+@native
+def flip(m: Any, axis: Any = None) -> Any:
+    m = operand(m)
+    axes = range(m.ndim) if axis is None else normalize_axis_tuple(axis, m.ndim)
+    return m[tuple(slice(None, None, -1) if i in axes else slice(None) for i in range(m.ndim))] if m.ndim else m
+
+
+@native
+def fliplr(m: Any) -> Any:
+    m = operand(m)
+    if m.ndim < 2:
+        raise ValueError("Input must be >= 2-d.")
+    return m[:, ::-1]
+
+
+@native
+def flipud(m: Any) -> Any:
+    m = operand(m)
+    if m.ndim < 1:
+        raise ValueError("Input must be >= 1-d.")
+    return m[::-1, ...]
+
+
+@native
+def rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> Any:
+    m = operand(m)
+    axes = tuple(axes)
+    if len(axes) != 2:
+        raise ValueError("len(axes) must be 2.")
+    if axes[0] == axes[1] or abs(axes[0] - axes[1]) == m.ndim:
+        raise ValueError("Axes must be different.")
+    if not all(-m.ndim <= axis < m.ndim for axis in axes):
+        raise ValueError(f"Axes={axes} out of range for array of ndim={m.ndim}.")
+    k %= 4
+    if k == 0:
+        return m[:]
+    if k == 2:
+        return flip(flip(m, axes[0]), axes[1])
+    order = list(range(m.ndim))
+    order[axes[0]], order[axes[1]] = order[axes[1]], order[axes[0]]
+    return flip(m, axes[1]).transpose(order) if k == 1 else flip(m.transpose(order), axes[1])
+
+
+@native
+def roll(a: Any, shift: Any, axis: Any = None) -> Any:
+    a = operand(a)
+    if axis is None:
+        return roll(a.ravel(), shift, 0).reshape(a.shape)
+    axes = normalize_axis_tuple(axis, a.ndim, allow_duplicate=True)
+    shifts: dict[int, int] = {}
+    pairs = numpy.broadcast(shift, axes)
+    if pairs.ndim > 1:
+        raise ValueError("'shift' and 'axis' should be scalars or 1D sequences")
+    for by, at in pairs:
+        shifts[int(at)] = shifts.get(int(at), 0) + int(by)
+    # Each rolled axis falls in two runs; every combination of runs is one slice assignment.
+    moves: list[tuple[list[slice], list[slice]]] = [([slice(None)] * a.ndim, [slice(None)] * a.ndim)]
+    for at, by in shifts.items():
+        size = a.shape[at]
+        by = by % size if size else 0
+        runs = [(slice(None, size - by), slice(by, None)), (slice(size - by, None), slice(None, by))][: 2 if by else 1]
+        moves = [
+            ([*src[:at], take, *src[at + 1 :]], [*dst[:at], put, *dst[at + 1 :]])
+            for src, dst in moves
+            for take, put in runs
+        ]
+    made = _core.empty_like(a)
+    for src, dst in moves:
+        made[tuple(dst)] = a[tuple(src)]
+    return made
+
+
+@native
+def repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
+    a = operand(a)
+    if axis is None:
+        a, axis = a.ravel(), 0
+    if a.ndim == 0:
+        a = a.reshape(1)
+    axis = normalize_axis_index(axis, a.ndim)
+    if isinstance(repeats, int | numpy.integer) and repeats >= 0:
+        wide = a.reshape(*a.shape[: axis + 1], 1, *a.shape[axis + 1 :])
+        shape = (*a.shape[: axis + 1], int(repeats), *a.shape[axis + 1 :])
+        return _core.broadcast_to(wide, shape).reshape(
+            *a.shape[:axis], a.shape[axis] * int(repeats), *a.shape[axis + 1 :]
+        )
+    counts = numpy.asarray(_core.to_numpy(repeats) if isinstance(repeats, ndarray) else repeats)
+    if counts.dtype.kind not in "iu" or counts.ndim > 1:
+        raise Unsupported("an error that NumPy words")
+    return a.take(numpy.repeat(numpy.arange(a.shape[axis]), counts), axis=axis)
+
+
+@native
+def tile(A: Any, reps: Any) -> Any:
+    try:
+        counts = tuple(operator.index(r) for r in reps)
+    except TypeError:
+        counts = (operator.index(reps),)
+    a = operand(A)
+    if all(count == 1 for count in counts) and a.ndim >= len(counts):
+        return array(a, copy=True, ndmin=len(counts))
+    ndim = max(a.ndim, len(counts))
+    sizes = (1,) * (ndim - a.ndim) + a.shape
+    counts = (1,) * (ndim - len(counts)) + counts
+    wide = a.reshape([side for size in sizes for side in (1, size)])
+    spread = _core.broadcast_to(wide, [side for count, size in zip(counts, sizes) for side in (count, size)])
+    return spread.reshape([count * size for count, size in zip(counts, sizes)])
+
+
+@native
+def resize(a: Any, new_shape: Any) -> Any:
+    new_shape = (new_shape,) if isinstance(new_shape, int | numpy.integer) else tuple(new_shape)
+    a = operand(a).ravel()
+    size = math.prod(new_shape)
+    if any(n < 0 for n in new_shape):
+        raise ValueError("all elements of `new_shape` must be non-negative")
+    if a.size == 0 or size == 0:
+        made = _core.empty(new_shape, dtype=a.dtype)
+        made[...] = 0
+        return made
+    return tile(a, -(-size // a.size))[:size].reshape(new_shape)
+
+
+@native
+def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> Any:
+    a = operand(ary)
+    total = a.shape[axis]
+    try:
+        cuts = [0, *[int(i) for i in indices_or_sections], total]
+    except TypeError:
+        sections = int(indices_or_sections)
+        if sections <= 0:
+            raise ValueError("number sections must be larger than 0.") from None
+        each, extra = divmod(total, sections)
+        cuts = [i * each + min(i, extra) for i in range(sections + 1)]
+    front = (slice(None),) * normalize_axis_index(axis, a.ndim)
+    return [a[(*front, slice(start, stop))] for start, stop in itertools.pairwise(cuts)]
+
+
+@native
+def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> Any:
+    try:
+        len(indices_or_sections)
+    except TypeError:
+        if operand(ary).shape[axis] % indices_or_sections:
+            raise ValueError("array split does not result in an equal division") from None
+    return array_split(ary, indices_or_sections, axis)
+
+
+def _split_along(ary: Any, indices_or_sections: Any, least: int, axis: int, name: str) -> Any:
+    if operand(ary).ndim < least:
+        raise ValueError(f"{name} only works on arrays of {least} or more dimensions")
+    return split(ary, indices_or_sections, axis)
+
+
+@native
+def hsplit(ary: Any, indices_or_sections: Any) -> Any:
+    return _split_along(ary, indices_or_sections, 1, 1 if operand(ary).ndim > 1 else 0, "hsplit")
+
+
+@native
+def vsplit(ary: Any, indices_or_sections: Any) -> Any:
+    return _split_along(ary, indices_or_sections, 2, 0, "vsplit")
+
+
+@native
+def dsplit(ary: Any, indices_or_sections: Any) -> Any:
+    return _split_along(ary, indices_or_sections, 3, 2, "dsplit")
+
+
+@native
+def unstack(x: Any, /, *, axis: int = 0) -> Any:
+    x = operand(x)
+    if x.ndim == 0:
+        raise ValueError("Input array must be at least 1-d.")
+    front = (slice(None),) * normalize_axis_index(axis, x.ndim)
+    return tuple(x[(*front, i, ...)] for i in range(x.shape[axis]))
+
+
+@native
+def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
+    return operand(a).diagonal(offset=offset, axis1=axis1, axis2=axis2)
+
+
+@native
+def ndim(a: Any) -> int:
+    return a.ndim if hasattr(a, "ndim") else numpy.ndim(a)
+
+
+@native
+def shape(a: Any) -> tuple[int, ...]:
+    return a.shape if hasattr(a, "shape") else numpy.shape(a)
+
+
+@native
+def size(a: Any, axis: Any = None) -> int:
+    a = a if hasattr(a, "shape") else numpy.asarray(a)
+    axes: Sequence[int] = range(a.ndim) if axis is None else normalize_axis_tuple(axis, a.ndim)
+    return math.prod(a.shape[i] for i in axes)

@@ -1,0 +1,165 @@
+"""Norms and products, composed of native operations."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy
+import numpy.linalg
+
+from numloom import _core, _products, _reductions, _shape
+from numloom._core import Unsupported, ndarray
+from numloom._creation import identity
+from numloom._fallback import native_in
+from numloom._operands import normalize_axis_index, normalize_axis_tuple, operand
+
+native = native_in("linalg.", numpy.linalg)
+
+
+def _inexact(x: Any) -> ndarray:
+    x = operand(x)
+    return x if x.dtype.kind in "fc" else x.astype(numpy.float64)
+
+
+def _squares(x: ndarray) -> Any:
+    return _core.square(x.real) + _core.square(x.imag) if x.dtype.kind == "c" else _core.square(x)
+
+
+@native
+def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
+    x = _inexact(x)
+    if axis is None and (ord is None or (ord in ("f", "fro") and x.ndim == 2) or (ord == 2 and x.ndim == 1)):
+        return _core.sqrt(_squares(x).sum(keepdims=keepdims))
+    if axis is None:
+        axes = tuple(range(x.ndim))
+    else:
+        axes = normalize_axis_tuple(axis, x.ndim)
+    if len(axes) == 1:
+        return _vector(x, ord, axes[0], keepdims)
+    if len(axes) == 2:
+        return _matrix(x, ord, axes[0], axes[1], keepdims)
+    raise ValueError("Improper number of dimensions to norm.")
+
+
+def _vector(x: ndarray, ord: Any, axis: int, keepdims: bool) -> Any:
+    if isinstance(ord, str):
+        raise ValueError(f"Invalid norm order '{ord}' for vectors")
+    if ord is None or ord == 2:
+        return _core.sqrt(_squares(x).sum(axis=axis, keepdims=keepdims))
+    if ord == 0:
+        return (x != 0).astype(x.real.dtype).sum(axis=axis, keepdims=keepdims)  # type: ignore[attr-defined]
+    sizes = _core.absolute(x)
+    if ord == numpy.inf:
+        return sizes.max(axis=axis, keepdims=keepdims, initial=0)
+    if ord == -numpy.inf:
+        return sizes.min(axis=axis, keepdims=keepdims)
+    if ord == 1:
+        return sizes.sum(axis=axis, keepdims=keepdims)
+    total = (sizes**ord).sum(axis=axis, keepdims=keepdims)
+    return total ** total.dtype.type(1 / ord)
+
+
+def _matrix(x: ndarray, ord: Any, row: int, column: int, keepdims: bool) -> Any:
+    if row == column:
+        raise ValueError("Duplicate axes given.")
+    if ord in (None, "fro", "f"):
+        return _core.sqrt(_squares(x).sum(axis=(row, column), keepdims=keepdims))
+    if ord not in (1, -1, numpy.inf, -numpy.inf):
+        raise Unsupported("needs singular values, or an error that NumPy words")
+    over = row if ord in (1, -1) else column
+    other = row + column - over
+    sums = _core.absolute(x).sum(axis=over, keepdims=True)
+    made = sums.max(axis=other, keepdims=True, initial=0) if ord > 0 else sums.min(axis=other, keepdims=True)
+    return made if keepdims else made.squeeze(axis=(row, column))[()]
+
+
+@native
+def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:
+    x = operand(x)
+    if isinstance(axis, tuple | list):
+        raise Unsupported("several axes")
+    if axis is not None:
+        return norm(x, axis=axis, keepdims=keepdims, ord=ord)
+    made = norm(x.ravel(), axis=0, ord=ord)
+    return operand(made).reshape((1,) * x.ndim) if keepdims else made
+
+
+@native
+def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
+    return norm(operand(x), axis=(-2, -1), keepdims=keepdims, ord=ord)
+
+
+@native
+def matmul(x1: Any, x2: Any, /) -> Any:
+    return _core.matmul(x1, x2)
+
+
+@native
+def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
+    return _core.vecdot(x1, x2, axis=axis)
+
+
+@native
+def outer(x1: Any, x2: Any, /) -> Any:
+    x1, x2 = operand(x1), operand(x2)
+    if x1.ndim != 1 or x2.ndim != 1:
+        raise ValueError(f"Input arrays must be one-dimensional, but they are x1.ndim={x1.ndim} and x2.ndim={x2.ndim}.")
+    return _products.outer(x1, x2)
+
+
+@native
+def tensordot(x1: Any, x2: Any, /, *, axes: Any = 2) -> Any:
+    return _products.tensordot(x1, x2, axes=axes)
+
+
+@native
+def matrix_transpose(x: Any, /) -> Any:
+    return _shape.matrix_transpose(x)
+
+
+@native
+def diagonal(x: Any, /, *, offset: int = 0) -> Any:
+    return _shape.diagonal(x, offset, axis1=-2, axis2=-1)
+
+
+@native
+def trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Any:
+    return _reductions.trace(x, offset, axis1=-2, axis2=-1, dtype=dtype)
+
+
+@native
+def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
+    x1, x2 = operand(x1), operand(x2)
+    if x1.shape[normalize_axis_index(axis, x1.ndim)] != 3 or x2.shape[normalize_axis_index(axis, x2.ndim)] != 3:
+        raise ValueError(
+            "Both input arrays must be (arrays of) 3-dimensional vectors, "
+            f"but they are {x1.shape[axis]} and {x2.shape[axis]} dimensional instead."
+        )
+    return _products.cross(x1, x2, axis=axis)
+
+
+@native
+def multi_dot(arrays: Any, *, out: Any = None) -> Any:
+    if len(arrays) != 2 or out is not None:
+        raise Unsupported("the best order of several products")
+    return _core.dot(operand(arrays[0]), operand(arrays[1]))
+
+
+@native
+def matrix_power(a: Any, n: Any) -> Any:
+    a, n = operand(a), operator.index(n)
+    if n < 0 or a.ndim < 2 or a.shape[-1] != a.shape[-2]:
+        raise Unsupported("needs an inverse, or an error that NumPy words")
+    if n == 0:
+        made = _core.empty(a.shape, dtype=a.dtype)
+        made[...] = identity(a.shape[-1], dtype=a.dtype)
+        return made
+    result = None
+    while n:
+        if n & 1:
+            result = a if result is None else _core.matmul(result, a)
+        n >>= 1
+        if n:
+            a = _core.matmul(a, a)
+    return result

@@ -1,0 +1,45 @@
+"""The kinds of statements a program is made of. Each function writes one, or gives up with None."""
+
+from .arrays import assign, clip, convert, copy, create, create_more, view
+from .beyond import function, shared_with_numpy
+from .elementwise import binary, chain, chunks, in_place, operator, stencil, unary
+from .folds import cumulate, join, matmul, reduce, ufunc_reduce
+from .indices import gather, gather_by_array, scatter
+from .masks import mask_read, mask_write, select
+from .observe import drop, error, read
+from .operations import DTYPES, python_scalar
+
+# How often each is tried.
+WEIGHTS = {
+    create_more: 4,
+    view: 12,
+    unary: 9,
+    binary: 12,
+    operator: 10,
+    chain: 8,
+    in_place: 10,
+    stencil: 4,
+    chunks: 4,
+    assign: 7,
+    convert: 3,
+    copy: 2,
+    clip: 3,
+    mask_read: 5,
+    mask_write: 8,
+    select: 4,
+    gather: 4,
+    gather_by_array: 2,
+    scatter: 4,
+    reduce: 9,
+    ufunc_reduce: 2,
+    cumulate: 2,
+    join: 3,
+    matmul: 2,
+    function: 4,
+    shared_with_numpy: 2,
+    read: 5,
+    drop: 6,
+    error: 1,
+}
+
+__all__ = ["DTYPES", "WEIGHTS", "create", "drop", "python_scalar"]

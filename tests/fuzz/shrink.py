@@ -1,0 +1,176 @@
+"""Makes a failing program small, and writes it as a script that stands alone."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy
+
+from . import execute
+from .program import PRELUDE, Program, Step
+from .runner import CONFIGS, Checker, Failure
+
+Wrong = Callable[[Program], str | None]
+
+
+def shrink(failure: Failure, checker: Checker) -> tuple[Program, str] | None:
+    """A smaller program that still fails, with what is wrong; None if it does not fail when run alone."""
+    first = checker.wrong(failure.program)
+    if not first:
+        return None
+
+    def wrong(p: Program) -> str | None:
+        """What is wrong with a candidate that makes sense: NumPy must not stumble over missing names."""
+        errors = execute.run(p, numpy).errors
+        if any(kind == "NameError" for _, kind, _ in errors):
+            return None
+        return checker.wrong(p)
+
+    program, words = failure.program, first
+    while True:
+        size = measure(program)
+        for reduce in (drop_steps, cut_chains, drop_steps, shrink_shapes):
+            program, words = reduce(program, words, wrong)
+        if measure(program) >= size:
+            return program, words
+
+
+def measure(p: Program) -> tuple[int, int]:
+    return len(p.steps), sum(len(s.code) for s in p.steps)
+
+
+def drop_steps(program: Program, words: str, wrong: Wrong) -> tuple[Program, str]:
+    """Removes runs of statements, long ones first, from the end; then dependents along with what they need."""
+    length = max(1, len(program.steps) // 2)
+    while length:
+        at = len(program.steps) - length
+        while at >= 0:
+            gone = {s.defines for s in program.steps[at : at + length] if s.defines}
+            head, tail = program.steps[:at], program.steps[at + length :]
+            for rest in ([*head, *tail], [*head, *without(tail, gone)]):
+                candidate = program.with_steps(rest)
+                now = wrong(candidate)
+                if now:
+                    program, words = candidate, now
+                    break
+            at -= length
+            at = min(at, len(program.steps) - length)
+        length //= 2
+    return program, words
+
+
+def without(steps: list[Step], gone: set) -> list[Step]:
+    kept = []
+    for step in steps:
+        if gone & set(step.reads) or any(step.code == f"del {n}" for n in gone):
+            if step.defines:
+                gone = gone | {step.defines}
+            continue
+        kept.append(step)
+    return kept
+
+
+def cut_chains(program: Program, words: str, wrong: Wrong) -> tuple[Program, str]:
+    """Replaces what a name is computed from by plain data of the same shape and type."""
+    for i in reversed(range(len(program.steps))):
+        step = program.steps[i]
+        if not step.defines or step.kind == "create":
+            continue
+        executor = execute.Executor(numpy)
+        execute.run(program.with_steps(program.steps[: i + 1]), numpy, executor)
+        value = executor.scope.get(step.defines)
+        if not isinstance(value, numpy.ndarray):
+            continue
+        plain = Step("create", f"{step.defines} = data(0, {value.shape}, {value.dtype.name!r})", defines=step.defines)
+        candidate = program.with_steps([*program.steps[:i], plain, *program.steps[i + 1 :]])
+        now = wrong(candidate)
+        if now:
+            program, words = candidate, now
+    return program, words
+
+
+NUMBER = re.compile(r"(?<![\w.])\d{2,}(?![\w.])")
+
+
+def shrink_shapes(program: Program, words: str, wrong: Wrong) -> tuple[Program, str]:
+    """Replaces a number wherever it occurs by a smaller one."""
+    numbers = {int(n) for s in program.steps for n in NUMBER.findall(s.code)}
+    for n in sorted(numbers, reverse=True):
+        for smaller in (n // 16, n // 4, n // 2, n - 1):
+            if smaller < 1:
+                continue
+
+            def swap(m, n=n, smaller=smaller):
+                return str(smaller) if int(m.group()) == n else m.group()
+
+            candidate = program.with_steps([replace(s, code=NUMBER.sub(swap, s.code)) for s in program.steps])
+            now = wrong(candidate)
+            if now:
+                program, words = candidate, now
+                break
+    return program, words
+
+
+COMPARISON = """
+
+def outcome(module):
+    global np
+    np = module
+    seen = []
+    values = program(seen.append)
+    values.update((f"read {i}", v) for i, v in enumerate(seen))
+    return {k: v if isinstance(v, (str, tuple, list)) else numpy.asarray(v) for k, v in values.items()}
+
+
+if __name__ == "__main__":
+    under_test, expected = np, outcome(numpy)
+    actual = outcome(under_test)
+    for name, e in expected.items():
+        a = actual[name]
+        if not isinstance(e, numpy.ndarray):
+            assert repr(a) == repr(e), f"{name}: {a!r} instead of {e!r}"
+            continue
+        assert (a.shape, a.dtype) == (e.shape, e.dtype), f"{name}: {a.shape} {a.dtype} instead of {e.shape} {e.dtype}"
+        if name in APPROXIMATE:
+            numpy.testing.assert_allclose(a, e, rtol=1e-2 if e.dtype.itemsize == 2 else 1e-4, atol=1e-4, err_msg=name)
+        else:
+            numpy.testing.assert_array_equal(a, e, err_msg=name)
+"""
+
+
+def script(program: Program, config: str, words: str) -> str:
+    """A script that runs the program under NumPy and under the module and fails if they differ."""
+    outcome = execute.run(program, numpy)
+    raising = {i for i, _, _ in outcome.errors}
+    loose = {n for n in outcome.values if n in program.approx_names}
+    loose |= {
+        f"read {k}" for k, (i, _) in enumerate(outcome.reads) if program.steps[i].approx or program.steps[i].tainted
+    }
+    first = words.splitlines()[0].replace('"', "'").replace("\\", "/")[:300]
+    settings = [
+        f'"""Seed {program.seed}, program {program.index}, configuration {config}.\n\n{first}\n"""\n',
+        PRELUDE.replace(
+            "import numpy\n",
+            "import warnings\n\nimport numpy\n\n"
+            f'os.environ.setdefault("NUMLOOM_CONFIG", {json.dumps(CONFIGS[config])})\n'
+            'np = importlib.import_module(os.environ.get("NUMLOOM_TEST_MODULE", "numloom"))\n'
+            f"APPROXIMATE = {json.dumps(sorted(loose))}\n",
+            1,
+        ).replace("import os\nimport sys\n\n", "import importlib\nimport os\n"),
+    ]
+    lines = ["", "def program(read):", '    numpy.seterr(all="ignore")', '    warnings.simplefilter("ignore")']
+    for i, step in enumerate(program.steps):
+        if i in raising or step.kind == "error":
+            lines += [
+                "    try:",
+                f"        {step.code}",
+                "    except Exception as e:",
+                "        read(type(e).__name__)",
+            ]
+        else:
+            lines.append(f"    {step.code}")
+    lines += ['    return {k: v for k, v in locals().items() if k[0] == "v"}', ""]
+    return "\n".join([*settings, *lines]) + COMPARISON

@@ -1,0 +1,60 @@
+"""Turns one of NumPy's test files into a test file of the module under test, line by line."""
+
+from __future__ import annotations
+
+import ast
+import os
+from pathlib import Path
+
+import numpy
+
+MODULE = os.environ.get("NUMLOOM_TEST_MODULE", "numloom")
+SOURCE = Path(numpy.__file__).parent / "_core" / "tests"
+FILES = ["test_umath", "test_multiarray", "test_indexing", "test_ufunc", "test_shape_base", "test_numeric"]
+
+# Modules whose names come from the module under test; everything else stays NumPy's.
+SWAPPED = ["_core", "_core.umath", "_core.shape_base", "_core.multiarray", "_core.numeric", "random", "lib", "testing"]
+STAND_IN = "numpy_under_test"
+
+
+def renamed(module: str) -> str:
+    if module == "numpy":
+        return MODULE
+    rest = module.removeprefix("numpy.")
+    return f"{STAND_IN}.{rest}" if rest in SWAPPED and rest != module else module
+
+
+def import_text(node: ast.Import | ast.ImportFrom) -> str:
+    def names(aliases):
+        return ", ".join(a.name + (f" as {a.asname}" if a.asname else "") for a in aliases)
+
+    if isinstance(node, ast.ImportFrom):
+        module = node.module or ""
+        if node.level:
+            module = f"numpy._core.tests.{module}".rstrip(".")
+        return f"from {renamed(module)} import {names(node.names)}"
+    parts = []
+    for a in node.names:
+        if a.name == "numpy" or (a.asname and a.name.startswith("numpy.")):
+            parts.append(f"import {renamed(a.name)} as {a.asname or 'numpy'}")
+        else:
+            parts.append(f"import {names([a])}")
+    return "; ".join(parts)
+
+
+def rewrite(source: str) -> str:
+    """Replaces the import statements; every other line keeps its place."""
+    lines = source.splitlines()
+    imports = [n for n in ast.walk(ast.parse(source)) if isinstance(n, (ast.Import, ast.ImportFrom))]
+    for node in imports:
+        first, last = node.lineno - 1, node.end_lineno - 1
+        indent = " " * node.col_offset
+        lines[first] = indent + import_text(node)
+        for i in range(first + 1, last + 1):
+            lines[i] = ""
+    return "\n".join(lines) + "\n"
+
+
+def write_all(folder: Path, files: list[str]) -> None:
+    for name in files:
+        (folder / f"{name}.py").write_text(rewrite((SOURCE / f"{name}.py").read_text()))

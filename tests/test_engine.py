@@ -1,0 +1,264 @@
+"""What the engine promises beyond results: deferral, fusion, what is never materialised, and errors at sync points."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import textwrap
+
+import numpy
+import pytest
+
+from .counters import Counted, counters, explained
+from .oracle import agree, needs_engine, np
+
+pytestmark = needs_engine
+LARGE = 400_000
+
+
+def run(code: str, config: str = "") -> str:
+    """Runs a program of its own: configuration is read once a process."""
+    environment = {**os.environ, "NUMLOOM_CONFIG": config}
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, env=environment, timeout=120
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout.strip()
+
+
+def test_a_chain_becomes_one_task():
+    x = np.ones(LARGE)
+    np.sync()
+    with Counted() as grew:
+        y = (x * 2 + 1) * x - 0.5
+        np.sync()
+    assert grew["operations"] == 4
+    assert grew["tasks"] == 1
+    agree(y, numpy.full(LARGE, 2.5))
+
+
+def test_a_reduction_is_the_tail_of_the_same_task():
+    x = np.ones(LARGE)
+    np.sync()
+    with Counted() as grew:
+        total = (x * 2 + 1).sum()
+        float(total)
+    assert grew["tasks"] <= 2
+    # The chain itself is never stored: 3.2 MB.
+    assert grew["bytes_written"] < LARGE * 8 / 2
+
+
+def test_dropped_temporaries_are_not_materialised():
+    out = run("""
+        import numloom as np
+        n = 2_000_000
+        x = np.ones(n)
+        y = np.empty(n)
+        y[:] = 0
+        np.sync()
+        stats = np.stats()
+        rows = dict(stats.items()) if hasattr(stats, "items") else {r[0]: r[1] for r in stats}
+        before = {k.lower(): v for k, v in rows.items()}
+        y[:] = ((x * 2 + 1) * x - 0.5) * (x + x) + x * x * x
+        np.sync()
+        stats = np.stats()
+        rows = dict(stats.items()) if hasattr(stats, "items") else {r[0]: r[1] for r in stats}
+        after = {k.lower(): v for k, v in rows.items()}
+        print(after["peak_bytes"] - before["live_bytes"], after["bytes_written"] - before["bytes_written"])
+    """)
+    peak, written = map(int, out.split())
+    assert peak < 2_000_000 * 8, "a temporary of the chain had memory"
+    assert written <= 2_000_000 * 8 * 1.1
+
+
+def test_calls_return_before_the_work_is_done():
+    with Counted() as grew:
+        x = np.ones(LARGE)
+        for _ in range(10):
+            x = x * 1.0001
+        inline = counters()["syncs"]
+    assert grew["syncs"] == 0
+    assert inline is not None
+    agree(x.shape, (LARGE,))
+
+
+def test_small_work_runs_inline():
+    x = np.ones(10)
+    with Counted() as grew:
+        for _ in range(100):
+            x = x + 1
+    assert grew["inline"] == 100
+    assert grew["tasks"] == 0
+
+
+def test_a_sum_does_not_wait_but_its_print_does():
+    x = np.ones(LARGE)
+    with Counted() as grew:
+        total = np.sum(x * 3)
+        twice = total * 2
+    assert grew["syncs"] == 0
+    assert float(twice) == 6.0 * LARGE
+
+
+def test_packed_arrays_stay_deferred():
+    x = np.arange(LARGE) / LARGE
+    np.sync()
+    with Counted() as grew:
+        mask = x > 0.5
+        part = x[mask]
+        part = part * 2 + 1
+        x[mask] = part
+    assert grew["syncs"] == 0
+    e = numpy.arange(LARGE) / LARGE
+    e[e > 0.5] = e[e > 0.5] * 2 + 1
+    agree(x, e)
+    with Counted() as grew:
+        x[x > 2] += 1
+        x[np.nonzero(x < 0.25)] *= 0.5
+    assert grew["syncs"] == 0
+    e[e > 2] += 1
+    e[e < 0.25] *= 0.5
+    agree(x, e)
+
+
+def test_a_masked_update_is_one_pass():
+    x = np.arange(LARGE) / LARGE
+    np.sync()
+    with Counted() as grew:
+        x[x > 0.5] = np.sqrt(x[x > 0.5])
+        np.sync()
+    assert grew["tasks"] <= 2
+    e = numpy.arange(LARGE) / LARGE
+    e[e > 0.5] = numpy.sqrt(e[e > 0.5])
+    agree(x, e)
+
+
+def test_adjacent_slices_are_merged():
+    x = np.ones(LARGE)
+    np.sync()
+    with Counted() as grew:
+        for i in range(0, LARGE, 4096):
+            x[i : i + 4096] = x[i : i + 4096] * 2 + 1
+        np.sync()
+    assert grew["tasks"] < LARGE // 4096
+    agree(x, numpy.full(LARGE, 3.0))
+
+
+def test_explain_shows_fused_tasks_with_lines():
+    x = np.ones(LARGE)
+    np.sync()
+    y = x * 2 + 1  # the line that explain must name
+    text = explained(y)
+    assert "multiply" in text
+    assert "add" in text
+    assert "test_engine.py" in text
+    agree(y, numpy.full(LARGE, 3.0))
+
+
+def test_a_repeated_window_is_planned_once():
+    x = np.ones(LARGE)
+
+    def body(x):
+        y = x * 0.5 + 1
+        return np.maximum(y, x) - 0.25
+
+    for _ in range(3):
+        x = body(x)
+        np.sync()
+    with Counted() as grew:
+        for _ in range(5):
+            x = body(x)
+            np.sync()
+    assert grew["kernels"] == 0
+
+
+def test_the_window_is_flushed_by_its_length():
+    out = run(
+        """
+        import numloom as np
+        x = np.ones(100_000)
+        np.sync()
+        def windows():
+            stats = np.stats()
+            rows = dict(stats.items()) if hasattr(stats, "items") else {r[0]: r[1] for r in stats}
+            return {k.lower(): v for k, v in rows.items()}["windows"]
+        before = windows()
+        ys = [x + i for i in range(40)]
+        np.sync()
+        print(windows() - before)
+        """,
+        "--window-size 4",
+    )
+    assert int(out) >= 10
+
+
+@pytest.mark.parametrize("config", ["", "--fuse=0", "--window-size 1", "--cpus 1", "--min-cpu-chunk 16"])
+def test_configurations_change_nothing_but_speed(config):
+    out = run(
+        """
+        import numloom as np
+        x = np.arange(50_000) / 7
+        y = np.sin(x)[::-1] * 2
+        y[y > 1] -= 1
+        z = y[1:] - y[:-1]
+        print(repr(float(np.abs(z).max())), int((z > 0).sum()))
+        """,
+        config,
+    )
+    x = numpy.arange(50_000) / 7
+    y = numpy.sin(x)[::-1] * 2
+    y[y > 1] -= 1
+    z = y[1:] - y[:-1]
+    largest, count = out.split()
+    assert abs(float(largest) - numpy.abs(z).max()) < 1e-12
+    assert int(count) == int((z > 0).sum())
+
+
+def test_a_bad_deferred_index_is_raised_at_the_next_sync_with_its_line():
+    x = np.arange(LARGE)
+    index = np.arange(LARGE) + 5
+    intact = x * 2
+    with pytest.raises(IndexError) as caught:
+        y = x[index]  # the failing line
+        y.tolist()
+    words = str(caught.value)
+    assert "out of bounds" in words
+    agree(intact, numpy.arange(LARGE) * 2)
+    agree(x + 1, numpy.arange(LARGE) + 1)
+
+
+def test_a_deferred_error_names_its_line_and_the_runtime_goes_on():
+    out = run("""
+        import numloom as np
+        x = np.arange(300_000)
+        index = x * 2
+        good = x + 1
+        try:
+            bad = x[index]
+            after = bad * 2
+            print(after.sum())
+        except IndexError as e:
+            print("caught", "<string>:7" in str(e) or "line 7" in str(e))
+        print(int(good.sum()), int((x * 0).sum()))
+    """)
+    assert out.splitlines() == ["caught True", f"{300_000 * 300_001 // 2} 0"]
+
+
+def test_stats_count():
+    before = counters()
+    np.ones(3) + 1
+    after = counters()
+    assert after["operations"] > before["operations"]
+    for name in ("operations", "inline", "tasks", "windows", "kernels", "syncs", "live_bytes", "peak_bytes"):
+        assert name in after
+
+
+def test_memory_is_given_back():
+    live = counters()["live_bytes"]
+    x = np.ones(1_000_000)
+    np.sync()
+    assert counters()["live_bytes"] >= live + 8_000_000
+    del x
+    np.sync()
+    assert counters()["live_bytes"] < live + 8_000_000

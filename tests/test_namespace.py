@@ -1,0 +1,96 @@
+"""Every name of NumPy's is there, under NumPy's signature, and importing stays cheap."""
+
+import importlib
+import inspect
+import subprocess
+import sys
+import types
+
+import numpy
+import pytest
+
+import numloom
+from numloom._fallback import native_names
+
+PUBLIC = [name for name in dir(numpy) if not name.startswith("_")]
+FUNCTIONS = [n for n in PUBLIC if callable(getattr(numpy, n)) and not isinstance(getattr(numpy, n), type | numpy.ufunc)]
+
+
+def test_dir_covers_numpys():
+    assert set(dir(numpy)) <= set(dir(numloom)) | {"_core"}
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_name_exists(name):
+    getattr(numloom, name)
+
+
+@pytest.mark.parametrize("module", ["linalg", "fft", "random", "polynomial", "lib", "testing", "exceptions", "strings"])
+def test_submodules_cover_numpys(module):
+    theirs, ours = getattr(numpy, module), getattr(numloom, module)
+    assert isinstance(ours, types.ModuleType)
+    for name in theirs.__all__ if hasattr(theirs, "__all__") else dir(theirs):
+        if not name.startswith("_"):
+            assert hasattr(ours, name), name
+
+
+def test_submodules_of_submodules_import():
+    from numloom.lib.stride_tricks import sliding_window_view
+    from numloom.polynomial import Polynomial
+
+    assert Polynomial is numpy.polynomial.Polynomial
+    assert sliding_window_view(numloom.arange(4), 2).shape == (3, 2)
+    with pytest.raises(ImportError):
+        importlib.import_module("numloom.no_such_module")
+
+
+def test_unknown_names_are_attribute_errors():
+    with pytest.raises(AttributeError, match="numloom"):
+        _ = numloom.no_such_function
+
+
+def parameters(function):
+    return [(p.name, p.kind, repr(p.default)) for p in inspect.signature(function).parameters.values()]
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_signature_is_numpys(name):
+    try:
+        theirs = parameters(getattr(numpy, name))
+    except ValueError:
+        pytest.skip("NumPy does not tell")
+    if name == "nditer":
+        return
+    assert parameters(getattr(numloom, name)) == theirs
+
+
+@pytest.mark.parametrize("name", sorted(n for n in native_names if n.startswith("linalg.")))
+def test_signature_in_linalg_is_numpys(name):
+    name = name.removeprefix("linalg.")
+    assert parameters(getattr(numloom.linalg, name)) == parameters(getattr(numpy.linalg, name))
+
+
+def test_types_and_constants_are_numpys():
+    for name in ("float32", "int64", "complex128", "bool", "dtype", "finfo", "errstate", "generic", "newaxis", "pi"):
+        assert getattr(numloom, name) is getattr(numpy, name)
+
+
+def test_ufuncs_are_ours():
+    for name in PUBLIC:
+        if isinstance(getattr(numpy, name), numpy.ufunc):
+            assert isinstance(getattr(numloom, name), numloom.ufunc), name
+
+
+def test_methods_cover_numpys():
+    ours = set(dir(numloom.ndarray))
+    assert {n for n in dir(numpy.ndarray) if not n.startswith("_")} <= ours | {"ctypes"}
+
+
+def test_import_time(capsys):
+    code = "import time, numpy; t = time.perf_counter(); import numloom; print((time.perf_counter() - t) * 1e3)"
+    times = [
+        float(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout)
+        for _ in range(3)
+    ]
+    with capsys.disabled():
+        print(f"\n  import numloom over import numpy: {min(times):.1f} ms")

@@ -1,0 +1,275 @@
+"""How other code sees our arrays, and we theirs."""
+
+from __future__ import annotations
+
+import array
+import copy
+import ctypes
+import io
+import pickle
+import weakref
+
+import numpy
+import pytest
+
+from .oracle import DTYPES, MODULE, agree, agree_in_outcome, mine, np, values
+
+SHAPES = [(), (0,), (5,), (3, 4), (160, 150)]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_round_trips(dtype, shape):
+    x = values(dtype, shape)
+    m = mine(x)
+    assert numpy.array_equal(numpy.asarray(m), x)
+    assert numpy.array_equal(numpy.array(m), x)
+    agree(pickle.loads(pickle.dumps(m)), x)
+    for protocol in range(2, pickle.HIGHEST_PROTOCOL + 1):
+        agree(pickle.loads(pickle.dumps(m.T, protocol)), x.T)
+    agree(copy.copy(m), x)
+    agree(copy.deepcopy(m), x)
+    assert m.tobytes() == x.tobytes()
+    assert m.T.tobytes() == x.T.tobytes()
+    assert m.tolist() == x.tolist()
+    agree(np.frombuffer(m.tobytes(), dtype).reshape(shape), x)
+    file = io.BytesIO()
+    np.save(file, m)
+    file.seek(0)
+    agree(np.load(file), x)
+
+
+@pytest.mark.parametrize("size", [6, 40_000])
+def test_numpy_sees_our_memory_and_our_later_writes(size):
+    m = np.zeros(size)
+    seen = numpy.asarray(m)
+    seen[2] = 5
+    assert float(m[2]) == 5
+    m += 1
+    m[0] = 9
+    numpy.asarray(m)
+    assert seen[2] == 6
+    assert seen[0] == 9
+    part = numpy.asarray(m[1::2])
+    part[:] = -1
+    assert float(m[1]) == -1
+    del m
+    assert seen[0] == 9
+
+
+def test_array_method():
+    m = np.arange(4.0)
+    assert m.__array__().dtype == "float64"
+    assert m.__array__("int32").dtype == "int32"
+    with pytest.raises(ValueError):
+        numpy.array(m, dtype="int32", copy=False)
+    fresh = numpy.array(m, copy=True)
+    fresh[0] = 7
+    assert float(m[0]) == 0
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_array_interface(dtype):
+    x = values(dtype, (3, 4))
+    m = mine(x)[::-1, ::2]
+    theirs, ours = x[::-1, ::2].__array_interface__, m.__array_interface__
+    assert {k: ours[k] for k in ("shape", "typestr", "version")} == {
+        k: theirs[k] for k in ("shape", "typestr", "version")
+    }
+
+    class Holder:
+        def __init__(self, array):
+            self.array = array
+            self.__array_interface__ = array.__array_interface__
+
+    assert numpy.array_equal(numpy.asarray(Holder(m)), x[::-1, ::2])
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_buffer(dtype):
+    x = values(dtype, (3, 4))
+    m = mine(x)
+    ours, theirs = memoryview(m), memoryview(x)
+    assert (ours.shape, ours.strides, ours.itemsize, ours.nbytes, ours.readonly) == (
+        theirs.shape,
+        theirs.strides,
+        theirs.itemsize,
+        theirs.nbytes,
+        False,
+    )
+    assert ours.tobytes() == theirs.tobytes()
+    assert numpy.array_equal(numpy.asarray(memoryview(m[:, ::-1])), x[:, ::-1])
+    assert bytes(m) == bytes(x)
+
+
+def test_buffer_is_written_through():
+    m = np.zeros(4, "uint8")
+    memoryview(m)[1] = 7
+    assert m.tolist() == [0, 7, 0, 0]
+    io.BytesIO(b"abcd").readinto(m)
+    assert m.tolist() == [97, 98, 99, 100]
+    agree(np.array(array.array("d", [1, 2])), numpy.array([1.0, 2.0]))
+    agree(np.asarray(memoryview(b"abc")), numpy.asarray(memoryview(b"abc")))
+    agree(np.array((ctypes.c_int * 3)(1, 2, 3)), numpy.array([1, 2, 3], "int32"))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_dlpack_both_ways(dtype):
+    x = values(dtype, (3, 4))
+    m = mine(x)
+    for a, e in ((m, x), (m.T, x.T), (m[::-1, ::2], x[::-1, ::2])):
+        seen = numpy.from_dlpack(a)
+        assert numpy.array_equal(seen, e)
+        agree(np.from_dlpack(e), e)
+        agree(np.from_dlpack(a), e)
+    assert m.__dlpack_device__() == x.__dlpack_device__()
+    shared = numpy.from_dlpack(m)
+    m[0, 0] = 1
+    assert shared[0, 0] == 1
+    theirs = np.from_dlpack(x)
+    x[0, 0] = 0
+    assert complex(theirs[0, 0]) == 0
+
+
+def test_numpy_functions_take_our_arrays():
+    x = values("float64", (40, 50))
+    m = mine(x)
+    calls = [
+        lambda x: numpy.sin(x),
+        lambda x: numpy.add(x, 1),
+        lambda x: numpy.add(1, x),
+        lambda x: numpy.add.reduce(x, axis=1),
+        lambda x: numpy.add.outer(x[0], x[1]),
+        lambda x: numpy.multiply.accumulate(x[0]),
+        lambda x: numpy.sum(x, axis=0),
+        lambda x: numpy.concatenate([x, x]),
+        lambda x: numpy.where(x > 0, x, 0),
+        lambda x: numpy.stack([x[0], x[1]], axis=1),
+        lambda x: numpy.linalg.norm(x),
+        lambda x: numpy.sort(x, axis=1),
+        lambda x: numpy.fft.rfft(x[0]),
+        lambda x: numpy.einsum("ij,ij->i", x, x),
+        lambda x: numpy.interp(0.5, numpy.arange(50.0), x[0]),
+        lambda x: numpy.allclose(x, x),
+        lambda x: numpy.array_equal(x, x),
+        lambda x: numpy.histogram(x, bins=5),
+        lambda x: numpy.unique(numpy.sign(x)),
+        lambda x: numpy.testing.assert_array_equal(x, x),
+        lambda x: numpy.matmul(x, x.T),
+        lambda x: numpy.frexp(x),
+        lambda x: numpy.shape(x),
+        lambda x: numpy.broadcast_to(x[0], (2, 50)),
+    ]
+    for i, call in enumerate(calls):
+        result, expected = call(m), call(x)
+        if isinstance(expected, (bool, numpy.bool_)):
+            assert bool(result) == bool(expected)
+        elif isinstance(expected, tuple) and expected and not isinstance(expected[0], int):
+            for a, e in zip(result, expected, strict=True):
+                numpy.testing.assert_allclose(numpy.asarray(a), e, rtol=1e-9)
+        elif expected is not None:
+            numpy.testing.assert_allclose(numpy.asarray(result), expected, rtol=1e-9, atol=1e-9, err_msg=f"call {i}")
+
+
+def test_numpy_functions_answer_with_our_arrays():
+    m = np.arange(5.0)
+    assert isinstance(numpy.sin(m), np.ndarray)
+    assert isinstance(numpy.add(numpy.arange(5), m), np.ndarray)
+    assert isinstance(numpy.concatenate([m, m]), np.ndarray)
+
+
+def test_mixed_operands():
+    x = values("float64", 6)
+    m = mine(x)
+    agree(m + x, x + x)
+    agree(x + m, x + x)
+    assert isinstance(x + m, np.ndarray)
+    out = numpy.zeros(6)
+    numpy.multiply(m, 2, out=out)
+    assert numpy.array_equal(out, x * 2)
+    np.multiply(x, 3, out=m)
+    agree(m, x * 3)
+    x += m
+    assert isinstance(x, numpy.ndarray)
+    m[1:3] = x[:2]
+    agree(m[1:3], x[:2])
+    agree(m[numpy.array([0, 1])], numpy.asarray(m)[[0, 1]])
+    agree(m == x, numpy.asarray(m) == x)
+    m += [1, 2, 3, 4, 5, 6]
+
+
+class Foreign:
+    """A type that takes part in ufuncs and functions by NumPy's protocols."""
+
+    __array_priority__ = 1000
+
+    def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
+        return ("ufunc", ufunc.__name__, method)
+
+    def __array_function__(self, func, types, args, kwargs):
+        return ("function", func.__name__)
+
+
+class Reflecting:
+    __array_ufunc__ = None
+
+    def __radd__(self, other):
+        return "reflected"
+
+    def __rmatmul__(self, other):
+        return "reflected"
+
+    def __eq__(self, other):
+        return "compared"
+
+
+def test_foreign_types_take_precedence():
+    m = np.arange(3.0)
+    assert np.add(m, Foreign()) == ("ufunc", "add", "__call__")
+    assert m + Foreign() == ("ufunc", "add", "__call__")
+    assert np.add.reduce(Foreign()) == ("ufunc", "add", "reduce")
+    assert m + Reflecting() == "reflected"
+    assert m @ Reflecting() == "reflected"
+    assert (m == Reflecting()) == "compared"
+    agree_in_outcome(lambda: np.add(m, Reflecting()), lambda: numpy.add(numpy.arange(3.0), Reflecting()))
+    assert np.concatenate([m, Foreign()]) == ("function", "concatenate")
+
+
+def test_objects_with_array_methods_convert():
+    class Convertible:
+        def __array__(self, dtype=None, copy=None):
+            return numpy.arange(3, dtype=dtype or "float32")
+
+    agree(np.asarray(Convertible()), numpy.arange(3, dtype="float32"))
+    agree(np.add(Convertible(), 1), numpy.arange(3, dtype="float32") + 1)
+    agree(np.asarray([np.arange(2), np.arange(2)]), numpy.array([[0, 1], [0, 1]]))
+    agree(np.asarray(range(3)), numpy.arange(3))
+    agree(np.array([[1, 2.5], [3, True]]), numpy.array([[1, 2.5], [3, True]]))
+
+
+def test_weak_references_and_attributes():
+    m = np.arange(3)
+    ref = weakref.ref(m)
+    assert ref() is m
+    del m
+    assert ref() is None
+
+
+@pytest.mark.skipif(MODULE != "numloom", reason="NumPy's own namespace is tested by NumPy")
+def test_array_namespace_is_ours():
+    m = np.arange(3.0)
+    assert m.__array_namespace__() is np
+    assert m.device == "cpu"
+
+
+def test_printing():
+    for dtype in DTYPES:
+        for shape in [(), (3,), (2, 3), (40, 40), (2000,), (0, 3)]:
+            x = values(dtype, shape)
+            m = mine(x)
+            assert repr(m) == repr(x)
+            assert str(m) == str(x)
+    with numpy.printoptions(precision=2, suppress=True):
+        x = values("float64", 5)
+        assert str(mine(x)) == str(x)
+    assert f"{mine(numpy.arange(3))}" == "[0 1 2]"

@@ -1,0 +1,175 @@
+"""Reductions over axes, dtypes and keywords, against NumPy."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy
+import pytest
+
+from .oracle import DTYPES, agree, agree_in_outcome, mine, np, values
+
+FOLDS = [
+    "sum",
+    "prod",
+    "min",
+    "max",
+    "any",
+    "all",
+    "mean",
+    "var",
+    "std",
+    "ptp",
+    "argmin",
+    "argmax",
+    "cumsum",
+    "cumprod",
+]
+AXES = [None, 0, 1, -1, (0, 1), (0, 2), (), 3, (0, 0)]
+
+
+def slack(name: str, dtype: str) -> float:
+    if numpy.dtype(dtype).kind not in "fc" and name not in ("mean", "var", "std"):
+        return 0
+    return 0 if name in ("min", "max", "any", "all", "argmin", "argmax") else 512
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", FOLDS)
+def test_axes_and_keepdims(name, dtype):
+    x = numpy.abs(values(dtype, (4, 5, 3)) + numpy.ones((), dtype)).astype(dtype)
+    m = mine(x)
+    for axis in AXES:
+        for extra in ({}, {"keepdims": True}):
+            if name.startswith("cum") and extra:
+                continue
+            for method in (False, True):
+                agree_in_outcome(
+                    lambda axis=axis, e=extra, f=method: (
+                        getattr(m, name)(axis=axis, **e)
+                        if f and name != "ptp"
+                        else getattr(np, name)(m, axis=axis, **e)
+                    ),
+                    lambda axis=axis, e=extra, f=method: (
+                        getattr(x, name)(axis=axis, **e)
+                        if f and name != "ptp"
+                        else getattr(numpy, name)(x, axis=axis, **e)
+                    ),
+                    slack(name, dtype),
+                    what=f"{name} {dtype} {axis} {extra}",
+                )
+
+
+@pytest.mark.parametrize("name", FOLDS)
+def test_sizes_and_layouts(name):
+    for dtype in ("int32", "float32", "float64", "bool", "complex128"):
+        if dtype == "complex128" and name in ("prod", "cumprod"):
+            continue
+        for shape in [(1,), (0,), (3, 0), (7000,), (30_001,), (150, 170), (3, 20_000), (20_000, 3), ()]:
+            x = values(dtype, shape)
+            if name in ("prod", "cumprod") and x.dtype.kind == "f":
+                x = 1 + x / 4000
+            m = mine(x)
+            for cut in (
+                lambda a: a,
+                lambda a: a.T,
+                lambda a: a[::-1] if a.ndim else a,
+                lambda a: a[..., ::2] if a.ndim else a,
+            ):
+                for axis in (None, 0, -1):
+                    agree_in_outcome(
+                        lambda cut=cut, axis=axis, m=m: getattr(np, name)(cut(m), axis=axis),
+                        lambda cut=cut, axis=axis, x=x: getattr(numpy, name)(cut(x), axis=axis),
+                        slack(name, dtype) * (100 if name in ("var", "std", "sum", "mean", "cumsum") else 1),
+                        what=f"{name} {dtype} {shape} {axis}",
+                    )
+
+
+def test_where_initial_dtype_out():
+    x = values("float64", (60, 500))
+    m = mine(x)
+    mask = x > 0
+    calls = [
+        lambda np, x, k: np.sum(x, where=k),
+        lambda np, x, k: np.sum(x, axis=0, where=k, initial=10),
+        lambda np, x, k: np.max(x, axis=1, where=k, initial=-1),
+        lambda np, x, k: np.min(x, where=k, initial=4, keepdims=True),
+        lambda np, x, k: np.prod(1 + x / 1000, where=k),
+        lambda np, x, k: np.mean(x, where=k),
+        lambda np, x, k: np.mean(x, axis=0, where=k),
+        lambda np, x, k: np.var(x, axis=1, where=k, ddof=1),
+        lambda np, x, k: np.std(x, correction=1),
+        lambda np, x, k: np.any(x > 2, axis=1, where=k),
+        lambda np, x, k: np.all(x < 2, axis=0, where=k),
+        lambda np, x, k: np.sum(x, dtype="float32"),
+        lambda np, x, k: np.sum(x, dtype=complex, axis=0),
+        lambda np, x, k: np.sum(k, axis=1, dtype="uint8"),
+        lambda np, x, k: np.mean(x.astype("float16"), axis=0),
+        lambda np, x, k: np.mean(k, dtype="float32"),
+        lambda np, x, k: np.max(x, where=k),
+        lambda np, x, k: np.sum(x, axis=0, out=np.zeros(500)),
+        lambda np, x, k: np.sum(x, axis=0, out=np.zeros(500, "float32")),
+        lambda np, x, k: np.sum(x, axis=0, out=np.zeros(500, int)),
+        lambda np, x, k: np.sum(x, axis=0, out=np.zeros(4)),
+        lambda np, x, k: np.cumsum(x, axis=1, dtype="float32"),
+        lambda np, x, k: np.cumsum(k),
+        lambda np, x, k: np.median(x, axis=0),
+        lambda np, x, k: np.average(x, axis=1, weights=np.arange(500)),
+        lambda np, x, k: np.nansum(np.where(k, x, np.nan), axis=0),
+        lambda np, x, k: np.nanmax(np.where(k, x, np.nan)),
+        lambda np, x, k: np.nanmean(np.where(k, x, np.nan), axis=1),
+        lambda np, x, k: np.count_nonzero(k, axis=1, keepdims=True),
+        lambda np, x, k: np.linalg.norm(x),
+        lambda np, x, k: np.trace(x),
+    ]
+    for i, call in enumerate(calls):
+        agree_in_outcome(
+            lambda call=call: call(np, m, mine(mask)), lambda call=call: call(numpy, x, mask), 4096, what=f"call {i}"
+        )
+
+
+def test_not_a_number():
+    for size in (9, 20_000):
+        x = values("float64", size)
+        x[size // 2] = numpy.nan
+        m = mine(x)
+        for name in ("sum", "min", "max", "argmin", "argmax", "mean", "any", "all"):
+            agree_in_outcome(
+                lambda name=name, m=m: getattr(m, name)(), lambda name=name, x=x: getattr(x, name)(), what=name
+            )
+        agree(np.fmin.reduce(m), numpy.fmin.reduce(x))
+
+
+def test_first_of_equals_wins():
+    x = numpy.zeros(30_000, "int32")
+    x[[7, 20_000]] = 5
+    m = mine(x)
+    assert int(m.argmax()) == 7
+    assert int(m.argmin()) == 0
+    assert int(m[::-1].argmax()) == 9999
+
+
+@pytest.mark.parametrize("name", ["mean", "var", "std"])
+def test_warnings_of_empty_slices(name):
+    def seen(np, x):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            numpy.asarray(getattr(np, name)(x))
+        return sorted({str(w.message) for w in caught})
+
+    assert seen(np, np.zeros(0)) == seen(numpy, numpy.zeros(0))
+
+
+def test_results_feed_later_operations():
+    for size in (10, 40_000):
+        x = values("float64", size)
+        m = mine(x)
+        a, e = (m - m.mean()) / m.std(), (x - x.mean()) / x.std()
+        agree(a, e, ulps=1e5)
+        b, f = m[m > m.mean()].sum() + m.max() * 2, x[x > x.mean()].sum() + x.max() * 2
+        agree(b, f, ulps=1e5)
+        big = np.zeros(3)
+        big[1] = m.sum()
+        small = numpy.zeros(3)
+        small[1] = x.sum()
+        agree(big, small, ulps=1e5)

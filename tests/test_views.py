@@ -1,0 +1,189 @@
+"""What is a view is seen by its alias; what is a copy is not."""
+
+from __future__ import annotations
+
+import itertools
+import random
+
+import numpy
+import pytest
+
+from .oracle import agree, agree_in_outcome, mine, np, values
+
+VIEWS = {
+    "slice": lambda x: x[1:3],
+    "step": lambda x: x[::2, 1::2],
+    "reversed": lambda x: x[::-1],
+    "reversed step": lambda x: x[:, ::-2],
+    "row": lambda x: x[2],
+    "column": lambda x: x[:, 1],
+    "newaxis": lambda x: x[:, None],
+    "ellipsis": lambda x: x[...],
+    "transpose": lambda x: x.T,
+    "transpose axes": lambda x: x.transpose(1, 0),
+    "swapaxes": lambda x: x.swapaxes(0, 1),
+    "reshape": lambda x: x.reshape(6, 4),
+    "reshape flat": lambda x: x.reshape(-1),
+    "reshape of transpose": lambda x: x.T.reshape(-1),
+    "reshape order": lambda x: x.reshape(6, 4, order="F"),
+    "ravel": lambda x: x.ravel(),
+    "ravel of a slice": lambda x: x[:, 1:3].ravel(),
+    "squeeze": lambda x: x[None].squeeze(),
+    "diagonal": lambda x: x.diagonal(),
+    "view": lambda x: x.view(),
+    "view of other type": lambda x: x.view("uint8"),
+    "copy": lambda x: x.copy(),
+    "flatten": lambda x: x.flatten(),
+    "astype": lambda x: x.astype("float64"),
+    "astype same": lambda x: x.astype(x.dtype, copy=False),
+    "gather": lambda x: x[[0, 1]],
+    "mask": lambda x: x[x > 0],
+    "view of view": lambda x: x[1:].T[::-1][:2],
+    "reshape then slice": lambda x: x.reshape(2, 3, 4)[:, 1:, ::-1],
+}
+
+
+@pytest.mark.parametrize("scale", [1, 100])
+@pytest.mark.parametrize("case", VIEWS)
+def test_writes_are_seen_by_aliases_only(case, scale):
+    x = (
+        numpy.repeat(values("int64", (6, 4)), scale, axis=0).reshape(6 * scale, 4)
+        if "reshape" not in case
+        else values("int64", (6, 4))
+    )
+    m = mine(x)
+    a, e = VIEWS[case](m), VIEWS[case](x)
+    agree(a, e, what="before")
+    m[...] = m + 100
+    x[...] = x + 100
+    agree(a, e, what="after a write to the base")
+    if e.flags.writeable:
+        a[...] = 1
+        e[...] = 1
+        agree(m, x, what="after a write to the view")
+    else:
+        agree_in_outcome(lambda: a.__setitem__(..., 1), lambda: e.__setitem__(..., 1))
+    assert np.shares_memory(m, a) == numpy.shares_memory(x, e)
+    assert np.may_share_memory(m, a) == numpy.may_share_memory(x, e)
+
+
+@pytest.mark.parametrize("case", VIEWS)
+def test_layout(case):
+    x = values("int64", (6, 4))
+    a, e = VIEWS[case](mine(x)), VIEWS[case](x)
+    assert a.strides == e.strides
+    for flag in ("C_CONTIGUOUS", "F_CONTIGUOUS", "WRITEABLE", "OWNDATA", "ALIGNED"):
+        assert a.flags[flag] == e.flags[flag], flag
+    assert (a.base is None) == (e.base is None)
+    assert (a.nbytes, a.size, a.ndim, a.itemsize) == (e.nbytes, e.size, e.ndim, e.itemsize)
+
+
+def test_real_and_imaginary_parts_are_views():
+    for size in (4, 20_000):
+        x = values("complex128", size)
+        m = mine(x)
+        re, im = m.real, m.imag
+        m.real, x.real = 3, 3
+        m.imag[::2] = 5
+        x.imag[::2] = 5
+        agree(m, x)
+        m *= 2
+        x *= 2
+        agree(re, x.real)
+        agree(im, x.imag)
+    x = values("float64", 4)
+    m = mine(x)
+    m.real[0], x.real[0] = 9, 9
+    agree(m, x)
+    agree_in_outcome(lambda: m.imag.__setitem__(0, 1), lambda: x.imag.__setitem__(0, 1))
+
+
+def test_shape_can_be_set():
+    m = np.arange(6)
+    m.shape = (2, 3)
+    assert m.shape == (2, 3)
+    assert m.strides == (24, 8)
+    agree_in_outcome(lambda: setattr(m, "shape", (4,)), lambda: setattr(numpy.zeros((2, 3), int), "shape", (4,)))
+
+
+def test_broadcast_to_is_read_only():
+    x = values("float64", 3)
+    m = np.broadcast_to(mine(x), (4, 3))
+    agree(m, numpy.broadcast_to(x, (4, 3)))
+    assert m.strides == (0, 8)
+    agree_in_outcome(lambda: m.__setitem__(0, 1), lambda: numpy.broadcast_to(x, (4, 3)).__setitem__(0, 1))
+
+
+def test_in_place_operators_keep_identity():
+    m = np.ones(4)
+    same = m
+    view = m[1:]
+    m += 1
+    m *= m
+    m -= 0.5
+    m /= 2
+    assert m is same
+    agree(view, numpy.full(3, 1.75))
+
+
+@pytest.mark.parametrize("size", [12, 40_000])
+def test_pending_operations_see_the_old_values(size):
+    x = values("float64", size)
+    m = mine(x)
+    before, expected = m * 2 + 1, x * 2 + 1
+    part, expected_part = m[::2] + 1, x[::2] + 1
+    total, expected_total = m.max(), x.max()
+    m[:] = 0
+    m += 5
+    agree(before, expected)
+    agree(part, expected_part)
+    agree(total, expected_total)
+    agree(m, numpy.full(size, 5.0))
+
+
+@pytest.mark.parametrize("size", [40, 30_000])
+def test_chains_of_overlapping_updates(size):
+    rng = random.Random(5)
+    x = values("int64", size)
+    m = mine(x)
+    cuts = [numpy.s_[:-3], numpy.s_[3:], numpy.s_[1:-2], numpy.s_[2:-1], numpy.s_[-4::-1], numpy.s_[:2:-1]]
+    for left, right in itertools.islice(itertools.cycle(itertools.product(cuts, cuts)), 60):
+        if rng.random() < 0.5:
+            m[left] += m[right]
+            x[left] += x[right]
+        else:
+            m[left] = m[right] - m[left]
+            x[left] = x[right] - x[left]
+    agree(m, x)
+
+
+@pytest.mark.parametrize("shape", [(20, 30), (200, 150)])
+def test_jacobi(shape):
+    x = values("float64", shape)
+    m = mine(x)
+    for _ in range(5):
+        m[1:-1, 1:-1] = 0.25 * (m[:-2, 1:-1] + m[2:, 1:-1] + m[1:-1, :-2] + m[1:-1, 2:])
+        x[1:-1, 1:-1] = 0.25 * (x[:-2, 1:-1] + x[2:, 1:-1] + x[1:-1, :-2] + x[1:-1, 2:])
+    agree(m, x)
+
+
+def test_loop_over_adjacent_slices():
+    x, y = values("float32", 50_000), values("float32", 50_000, 1)
+    m, n = mine(x), mine(y)
+    for i in range(0, 50_000, 4096):
+        a, b = m[i : i + 4096], n[i : i + 4096]
+        a[:] = a * b + b
+        e, f = x[i : i + 4096], y[i : i + 4096]
+        e[:] = e * f + f
+    agree(m, x)
+
+
+def test_views_outlive_their_base():
+    for size in (10, 50_000):
+        m = np.arange(size)
+        view = m[size // 2 :]
+        later = view + 1
+        del m
+        agree(view, numpy.arange(size)[size // 2 :])
+        del view
+        agree(later, numpy.arange(size)[size // 2 :] + 1)
