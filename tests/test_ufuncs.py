@@ -35,6 +35,9 @@ def ulps_for(name: str, *dtypes: str) -> float:
     if name in EXACT or (name in EXACT_ON_REALS and not complex_):
         return 0
     lowest = max(ULPS.get(d, 8) for d in dtypes)
+    if name.startswith("logaddexp"):
+        # Near zero its result is the difference of two numbers near one.
+        return 4096
     return lowest * 8 if name in ("power", "pow", "float_power") or complex_ else lowest
 
 
@@ -217,12 +220,8 @@ REDUCING = ["add", "multiply", "maximum", "minimum", "logical_and", "logical_or"
 def test_reduce_accumulate_outer_reduceat_at(name):
     mine_f, numpy_f = getattr(np, name), getattr(numpy, name)
     for dtype in ("bool", "int8", "int64", "uint16", "float32", "float64", "complex128"):
-        ulps = (
-            0
-            if numpy.dtype(dtype).kind not in "fc"
-            or (name.startswith(("max", "min", "fm", "log")) and name != "logaddexp")
-            else 256
-        )
+        rounds = numpy.dtype(dtype).kind in "fc" or name in ("hypot", "logaddexp", "divide")
+        ulps = 256 if rounds and not name.startswith(("max", "min", "fm", "logical")) else 0
         x = values(dtype, (4, 6))
         m = mine(x)
         calls = [
@@ -269,7 +268,7 @@ def test_python_scalars_are_weak(dtype):
                     agree_in_outcome(
                         lambda n=name, s=scalar, f=flip: getattr(np, n)(*((s, m) if f else (m, s))),
                         lambda n=name, s=scalar, f=flip: getattr(numpy, n)(*((s, x) if f else (x, s))),
-                        ulps=64,
+                        ulps=1e4 if name == "power" else 64,
                         what=f"{name} {dtype} {scalar} {flip}",
                     )
 

@@ -169,6 +169,7 @@ from ._rounding import (
     trapezoid,
     unwrap,
 )
+from ._runtime import explain, stats, sync
 from ._shape import (
     array_split,
     atleast_1d,
@@ -210,7 +211,6 @@ __version__ = "0.1.0"
 __array_api_version__ = numpy.__array_api_version__
 
 globals().update({name: getattr(_core, name) for name in dir(_core) if isinstance(getattr(_core, name), ufunc)})
-stats, explain, sync = _core.stats, _core.explain, _core.sync
 _own = ["FallbackWarning", "OutOfMemoryError", "coverage", "explain", "reset_coverage"]
 __all__ = [*numpy.__all__, *_own, "set_fallback_warnings", "stats", "sync"]
 __getattr__, __dir__ = _mirror.mirror(numpy, globals())

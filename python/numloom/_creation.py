@@ -15,6 +15,8 @@ from ._core import Scalar, Unsupported, ndarray
 from ._fallback import native
 from ._operands import is_array, operand, result_dtype
 
+_INT64, _FLOAT64 = numpy.dtype(numpy.int64), numpy.dtype(numpy.float64)
+
 
 def _check(device: Any = None, like: Any = None) -> None:
     if like is not None or device not in (None, "cpu"):
@@ -122,13 +124,13 @@ def empty(shape: Any, dtype: Any = None, order: Any = "C", *, device: Any = None
 @native
 def zeros(shape: Any, dtype: Any = None, order: Any = "C", *, device: Any = None, like: Any = None) -> Any:
     _check(device, like)
-    return _filled(shape, 0, numpy.float64 if dtype is None else dtype, order)
+    return _core.full(shape, 0, _FLOAT64 if dtype is None else dtype, order)
 
 
 @native
 def ones(shape: Any, dtype: Any = None, order: Any = "C", *, device: Any = None, like: Any = None) -> Any:
     _check(device, like)
-    return _filled(shape, 1, numpy.float64 if dtype is None else dtype, order)
+    return _core.full(shape, 1, _FLOAT64 if dtype is None else dtype, order)
 
 
 @native
@@ -136,16 +138,7 @@ def full(
     shape: Any, fill_value: Any, dtype: Any = None, order: Any = "C", *, device: Any = None, like: Any = None
 ) -> Any:
     _check(device, like)
-    if dtype is None:
-        fill_value = _core.asarray(fill_value)
-        dtype = fill_value.dtype
-    return _filled(shape, fill_value, dtype, order)
-
-
-def _filled(shape: Any, value: Any, dtype: Any, order: Any) -> ndarray:
-    made = _core.empty(shape, dtype=dtype, order=order)
-    made[...] = value
-    return made
+    return _core.full(shape, fill_value, dtype, order)
 
 
 @native
@@ -196,8 +189,9 @@ def arange(
     start_or_stop: Any, /, stop: Any = None, step: Any = 1, *, dtype: Any = None, device: Any = None, like: Any = None
 ) -> Any:
     _check(device, like)
-    start = 0 if stop is None else start_or_stop
-    stop = start_or_stop if stop is None else stop
+    start, stop = (0, start_or_stop) if stop is None else (start_or_stop, stop)
+    if dtype is None and type(start) is type(stop) is type(step) is int and step:
+        return _core.iota(start, step, builtins.max(0, -((start - stop) // step)), _INT64)
     bounds = (start, stop, step)
     if not all(type(x) in (int, float) for x in bounds):
         bounds = tuple(_number(x) for x in bounds)

@@ -28,7 +28,9 @@ def _join(arrays: Sequence[ndarray], axis: int, out: Any, dtype: Any, casting: s
             raise Unsupported("an error that NumPy words")
     kind = out.dtype if out is not None else numpy.dtype(dtype) if dtype is not None else None
     if kind is None:
-        kind = numpy.result_type(*[a.dtype for a in arrays])
+        kind = first.dtype
+        if any(a.dtype is not kind for a in arrays):
+            kind = numpy.result_type(*[a.dtype for a in arrays])
     elif not all(numpy.can_cast(a.dtype, kind, casting) for a in arrays):  # type: ignore[arg-type]
         raise Unsupported("an error that NumPy words")
     shape = list(first.shape)

@@ -44,9 +44,10 @@ def near_real(expected, actual, shaken, ok, size) -> bool:
     wide = [x.astype(numpy.float64) for x in (expected, actual, *shaken)]
     e, a = wide[:2]
     moved = numpy.zeros_like(e)
-    for s in wide[2:]:
-        d = numpy.abs(s - e)
-        moved = numpy.maximum(moved, numpy.where(numpy.isfinite(d), d, 0 * e))
+    with numpy.errstate(invalid="ignore"):
+        for s in wide[2:]:
+            d = numpy.abs(s - e)
+            moved = numpy.maximum(moved, numpy.where(numpy.isfinite(d), d, 0))
     moved = numpy.where(ok, moved, 0)
     tolerance = 64 * moved + 64 * float(info.eps) * size.astype(numpy.float64) + 4 * float(info.smallest_normal)
     if moved.size:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import warnings
+from dataclasses import replace
 
 import numpy
 
@@ -160,10 +161,27 @@ class Generator:
 
     # Steps
 
+    def taints(self, step: Step) -> bool:
+        """Whether what the step makes is approximate; says so in the step."""
+        step.tainted = any(self.is_approx(n) for n in step.reads if n in self.scope)
+        return step.approx or step.tainted
+
+    def note(self, step: Step, tainted: bool, old_roots: set[int]) -> bool:
+        """Keeps account of what became approximate. False: a whole number that depends on a rounding."""
+        if step.defines:
+            value = self.scope[step.defines]
+            inexact = value.dtype.kind in "fc"
+            if tainted and not inexact:
+                return False
+            root = self.root(step.defines)
+            self.approx_roots[root] = tainted or (root in old_roots and self.approx_roots.get(root, False))
+        if step.target:
+            self.approx_roots[self.root(step.target)] = self.is_approx(step.target) or tainted
+        return True
+
     def add(self, step: Step) -> bool:
         """Runs the step under NumPy and keeps it if it does something of bearable size."""
-        step.tainted = any(self.is_approx(n) for n in step.reads if n in self.scope)
-        tainted = step.approx or step.tainted
+        tainted = self.taints(step)
         if tainted and step.target and self.scope[step.target].dtype.kind not in "fc":
             return False
         old_roots = {self.root(n) for n in self.names()}
@@ -178,19 +196,12 @@ class Generator:
             return True
         if step.defines:
             value = self.scope[step.defines]
-            if not isinstance(value, (numpy.ndarray, numpy.generic)) or value.size > MOST_ELEMENTS or value.ndim > 6:
+            arrays = isinstance(value, (numpy.ndarray, numpy.generic))
+            if not arrays or value.size > MOST_ELEMENTS or value.ndim > 6 or not self.note(step, tainted, old_roots):
                 del self.scope[step.defines]
                 return False
-            root = self.root(step.defines)
-            inexact = value.dtype.kind in "fc"
-            if not inexact and tainted:
-                del self.scope[step.defines]
-                return False
-            self.approx_roots[root] = (tainted and inexact) or (
-                root in old_roots and self.approx_roots.get(root, False)
-            )
-        if step.target:
-            self.approx_roots[self.root(step.target)] = self.is_approx(step.target) or tainted
+        else:
+            self.note(step, tainted, old_roots)
         self.program.steps.append(step)
         return True
 
@@ -209,9 +220,34 @@ class Generator:
                     self.add(step)
                 while len(self.names()) > MOST_NAMES:
                     self.add(kinds.drop(self))
+        return self.finish()
+
+    def finish(self) -> Program:
         self.program.approx_names = {n for n in self.names() if self.is_approx(n)}
         return self.program
 
 
 def generate(seed: int, index: int) -> Program:
     return Generator(seed, index).write()
+
+
+def replay(program: Program) -> Program | None:
+    """The same statements with what is approximate worked out again; None if they make no sense together."""
+    g = Generator(program.seed, program.index)
+    with warnings.catch_warnings(), numpy.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        for i, step in enumerate(program.steps):
+            step = replace(step)
+            old_roots = {g.root(n) for n in g.names()}
+            tainted = g.taints(step)
+            if step.target and step.target in g.scope and tainted and g.scope[step.target].dtype.kind not in "fc":
+                return None
+            if g.executor.step(i, step):
+                if step.defines and not isinstance(g.scope[step.defines], (numpy.ndarray, numpy.generic)):
+                    return None
+                if not g.note(step, tainted, old_roots):
+                    return None
+            elif g.executor.outcome.errors[-1][1] == "NameError":
+                return None
+            g.program.steps.append(step)
+    return g.finish()

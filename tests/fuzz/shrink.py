@@ -10,6 +10,7 @@ from dataclasses import replace
 import numpy
 
 from . import execute
+from .generator import replay
 from .program import PRELUDE, Program, Step
 from .runner import CONFIGS, Checker, Failure
 
@@ -23,11 +24,10 @@ def shrink(failure: Failure, checker: Checker) -> tuple[Program, str] | None:
         return None
 
     def wrong(p: Program) -> str | None:
-        """What is wrong with a candidate that makes sense: NumPy must not stumble over missing names."""
-        errors = execute.run(p, numpy).errors
-        if any(kind == "NameError" for _, kind, _ in errors):
-            return None
-        return checker.wrong(p)
+        """What is wrong with a candidate, if it makes sense and fails in the same manner."""
+        p = replay(p)
+        words = p and checker.wrong(p)
+        return words if words and manner(words) == manner(first) else None
 
     program, words = failure.program, first
     while True:
@@ -35,7 +35,11 @@ def shrink(failure: Failure, checker: Checker) -> tuple[Program, str] | None:
         for reduce in (drop_steps, cut_chains, drop_steps, shrink_shapes):
             program, words = reduce(program, words, wrong)
         if measure(program) >= size:
-            return program, words
+            return replay(program) or program, words
+
+
+def manner(words: str) -> str:
+    return next((m for m in ("worker ended", "hung", "errors differ") if words.startswith(m)), "values")
 
 
 def measure(p: Program) -> tuple[int, int]:

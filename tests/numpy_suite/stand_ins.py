@@ -49,6 +49,8 @@ class StandIn(types.ModuleType):
     def __getattr__(self, name: str):
         if name.startswith("__"):
             raise AttributeError(name)
+        if f"{self.__name__}.{name}" in sys.modules:
+            return sys.modules[f"{self.__name__}.{name}"]
         theirs = importlib.import_module(f"numpy.{self._path}" if self._path else "numpy")
         if self._path == "testing":
             value = getattr(theirs, name)
@@ -75,3 +77,8 @@ def register() -> None:
     for path in ["", *SWAPPED]:
         name = f"{STAND_IN}.{path}".rstrip(".")
         sys.modules[name] = StandIn(name, path)
+    # The tests look through this one's dictionary for all ufuncs.
+    umath = sys.modules[f"{STAND_IN}._core.umath"]
+    for name in dir(numpy._core.umath):
+        if not name.startswith("__"):
+            setattr(umath, name, umath.__getattr__(name))

@@ -44,7 +44,7 @@ pub fn self_overlaps(v: &View) -> bool {
         if x.step < reach {
             return true;
         }
-        reach = x.step * (x.len - 1) + reach;
+        reach += x.step * (x.len - 1);
     }
     false
 }

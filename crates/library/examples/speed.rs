@@ -87,8 +87,8 @@ fn main() {
     }
     let (x, out) = (array(F64, &[10_000_000], Order::C, &mut unit), array(F64, &[10_000_000], Order::C, zero));
     time("cumsum 10M f64", &[&x], &[&out], || Box::new(Accumulate::new(Fold::Add, 0)));
-    time("sort 10M f64", &[&x], &[&out], || Box::new(Sort::sort(0, false)));
-    time("sort stable 10M f64", &[&x], &[&out], || Box::new(Sort::sort(0, true)));
+    time("sort 10M f64", &[&x], &[&out], || Box::new(Sort::new(0, false)));
+    time("sort stable 10M f64", &[&x], &[&out], || Box::new(Sort::new(0, true)));
     let places = array(I64, &[10_000_000], Order::C, zero);
     time("argsort 10M f64", &[&x], &[&places], || Box::new(Sort::argsort(0)));
     let index = array(I64, &[5_000_000], Order::C, |i| (i as u64).wrapping_mul(0x9E3779B97F4A7C15) % 10_000_000);
@@ -96,7 +96,7 @@ fn main() {
     time("take 5M of 10M f64", &[&x, &index], &[&taken], || Box::new(Take::new(&[0], Mode::Raise)));
     let (x, out) = (array(F64, &[10_000, 1000], Order::C, &mut unit), array(F64, &[10_000, 1000], Order::C, zero));
     time("cumsum axis 0 10000x1000 f64", &[&x], &[&out], || Box::new(Accumulate::new(Fold::Add, 0)));
-    time("sort axis 1 10000x1000 f64", &[&x], &[&out], || Box::new(Sort::sort(1, false)));
+    time("sort axis 1 10000x1000 f64", &[&x], &[&out], || Box::new(Sort::new(1, false)));
     let x = array(F64, &[4000, 5000], Order::C, &mut unit);
     let (rows, columns) = (array(I64, &[4000], Order::C, zero), array(I64, &[5000], Order::C, zero));
     time("argmax axis 1 4000x5000 f64", &[&x], &[&rows], || Box::new(ArgReduce::new(true, Some(1))));

@@ -2,7 +2,7 @@
 
 use crate::element::with_size;
 use crate::index::{Indexed, Indexing, Mode};
-use crate::walk::{Walk, ensure, piece, pieces};
+use crate::walk::{Walk, ensure, ensure_operands, piece, pieces};
 use crate::{Args, LibraryError, LibraryOp, RawView};
 use smallvec::{SmallVec, smallvec};
 
@@ -25,7 +25,7 @@ impl Take {
 
     fn plan<'a>(&'a self, args: &'a Args) -> Result<(Indexed<'a>, usize), LibraryError> {
         let name = self.name();
-        ensure(args.ins.len() >= 2 && args.outs.len() == 1, name, "wrong number of operands")?;
+        ensure_operands(args, args.ins.len().max(2), 1, name)?;
         let (x, out) = (&args.ins[0], &args.outs[0]);
         ensure(x.dtype == out.dtype, name, "dtypes differ")?;
         let indexed = self.indexing.of(x, &args.ins[1..], out, name)?;

@@ -7,7 +7,7 @@ use crate::element::with_size;
 use crate::fold::BinaryFn;
 use crate::gather::{Rest, copy_run};
 use crate::index::{Indexed, Indexing, Mode};
-use crate::walk::{Walk, ensure, piece, pieces};
+use crate::walk::{Walk, ensure, ensure_operands, piece, pieces};
 use crate::{Args, LibraryError, LibraryOp};
 use smallvec::{SmallVec, smallvec};
 
@@ -42,7 +42,7 @@ impl ScatterApply {
 }
 
 fn indexed<'a>(indexing: &'a Indexing, args: &'a Args, name: &str) -> Result<Indexed<'a>, LibraryError> {
-    ensure(args.ins.len() >= 2 && args.outs.len() == 1, name, "wrong number of operands")?;
+    ensure_operands(args, args.ins.len().max(2), 1, name)?;
     let (values, indices) = args.ins.split_last().expect("two inputs");
     indexing.of(&args.outs[0], indices, values, name)
 }

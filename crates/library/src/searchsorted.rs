@@ -1,7 +1,7 @@
 //! Binary search in a sorted array.
 
 use crate::element::{Element, with_type};
-use crate::walk::{Walk, ensure, piece, pieces};
+use crate::walk::{Walk, ensure, ensure_operands, piece, pieces};
 use crate::{Args, LibraryError, LibraryOp, RawView};
 use numloom_ir::DType;
 use smallvec::{SmallVec, smallvec};
@@ -24,7 +24,7 @@ impl SearchSorted {
 
     fn check(&self, args: &Args) -> Result<usize, LibraryError> {
         let name = self.name();
-        ensure(matches!(args.ins.len(), 2 | 3) && args.outs.len() == 1, name, "wrong number of operands")?;
+        ensure_operands(args, args.ins.len().clamp(2, 3), 1, name)?;
         let (a, v, out) = (&args.ins[0], &args.ins[1], &args.outs[0]);
         ensure(a.shape.len() == 1 && v.shape == out.shape, name, "shapes do not fit")?;
         ensure(a.dtype == v.dtype && out.dtype == DType::I64, name, "dtypes do not fit")?;

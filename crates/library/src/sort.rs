@@ -62,7 +62,7 @@ impl Sort {
         Sort { axis, order, places, runs: Scratch::default() }
     }
 
-    pub fn sort(axis: usize, stable: bool) -> Sort {
+    pub fn new(axis: usize, stable: bool) -> Sort {
         Sort::with(axis, Order::Sorted { stable }, false)
     }
 

@@ -176,7 +176,7 @@ fn sorts_every_dtype() {
             }
             let (out, places) = (Array::strided(&mut rng, dtype, shape), Array::strided(&mut rng, DType::I64, shape));
             let stable = rng.below(2) == 0;
-            run(&mut rng, &Sort::sort(axis, stable), &[&x], &[&out]).unwrap();
+            run(&mut rng, &Sort::new(axis, stable), &[&x], &[&out]).unwrap();
             run(&mut rng, &Sort::argsort(axis), &[&x], &[&places]).unwrap();
             each_index(&outer(shape, axis), |o| {
                 let lane = x.lane(o, axis);
@@ -187,7 +187,7 @@ fn sorts_every_dtype() {
                 let want: Vec<Number> = want.iter().map(|&i| (i as f64, 0.0)).collect();
                 assert_same(&places.lane(o, axis), &want, &format!("places {what}"));
             });
-            run(&mut rng, &Sort::sort(axis, stable), &[&x], &[&x]).unwrap();
+            run(&mut rng, &Sort::new(axis, stable), &[&x], &[&x]).unwrap();
             assert_same(&x.list(), &out.list(), "in place");
         }
     }
@@ -202,7 +202,7 @@ fn stable_sort_keeps_signs_of_zeros_in_order() {
         a.list().into_iter().filter(|v| v.0 == 0.0).map(|v| v.0.is_sign_negative()).collect()
     };
     let out = Array::dense(DType::F64, &[100_000]);
-    run(&mut rng, &Sort::sort(0, true), &[&x], &[&out]).unwrap();
+    run(&mut rng, &Sort::new(0, true), &[&x], &[&out]).unwrap();
     assert_eq!(zeros(&out), zeros(&x));
 }
 

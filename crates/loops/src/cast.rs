@@ -72,7 +72,8 @@ cast!(Ieee, [Half] -> [Half], |a, _flags| a);
 cast!(Ieee, [Half] -> [f32], |a, _flags| a.widen());
 cast!(Ieee, [Half] -> [f64], |a, _flags| a.widen() as f64);
 cast!(Ieee, [Half] -> [Bool], |a, _flags| Bool::new(!a.zero()));
-cast!(Quiet, [Half] -> [i8 u8 i16 u16 i32 u32 i64 u64], |a, flags| a.widen().cast(flags));
+cast!(Quiet, [Half] -> [i8 u8 i16 u16 i32 i64 u64], |a, flags| a.widen().cast(flags));
+cast!(Quiet, [Half] -> [u32], |a, flags| a.widen().to_i64(flags) as u32);
 
 cast!(Ieee, [Bool i8 u8 i16 u16 i32 u32 i64 u64 Half f32 f64] -> [C64], |a, flags| complex(a.cast(flags), 0.0));
 cast!(Ieee, [Bool i8 u8 i16 u16 i32 u32 i64 u64 Half f32 f64] -> [C128], |a, flags| complex(a.cast(flags), 0.0));

@@ -12,7 +12,7 @@ use numloom_library::{Mode, Put};
 use numloom_runtime::{Array, MapOp, Operand, record};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
+use pyo3::types::{PyString, PyTuple};
 use smallvec::SmallVec;
 
 /// What is assigned: an array of any type, or one element already in the destination's type.
@@ -24,6 +24,12 @@ pub enum Source {
 /// Reads a value to be stored in an array of `dtype`, as NumPy converts it.
 pub fn source(obj: &Bound<'_, PyAny>, dtype: DType) -> PyResult<Source> {
     let py = obj.py();
+    if let Some(number) = convert::python_number(obj)? {
+        return match exact(&number, dtype) {
+            Some(v) => Ok(Source::Value(v)),
+            None => Ok(Source::Value(through_numpy(obj, dtype)?)),
+        };
+    }
     if let Some(a) = handle::as_ndarray(obj) {
         return Ok(Source::Array(a.borrow().array.clone()));
     }
@@ -33,13 +39,13 @@ pub fn source(obj: &Bound<'_, PyAny>, dtype: DType) -> PyResult<Source> {
     if api(py).is_array(obj) {
         return Ok(Source::Array(convert::borrow_numpy(obj)?.0));
     }
-    if obj.hasattr("__len__")? && !api(py).is_scalar(obj) && !obj.is_instance_of::<pyo3::types::PyString>() {
+    if is_plain_sequence(obj)? {
         // Elements of nested lists are converted one by one, with NumPy's checks.
         let made = api(py).numpy(py).call_method1("asarray", (obj, convert::dtype_to_py(py, dtype)))?;
         return Ok(Source::Array(convert::own_numpy(&made)?));
     }
     let known = match convert::arg(obj) {
-        Ok(Arg::Array { array, .. }) => return Ok(Source::Array(array)),
+        Ok(Arg::Array { array }) => return Ok(Source::Array(array)),
         Ok(arg) => exact(&arg, dtype),
         Err(e) if errors::is_unsupported(py, &e) => None,
         Err(e) => return Err(e),
@@ -48,6 +54,17 @@ pub fn source(obj: &Bound<'_, PyAny>, dtype: DType) -> PyResult<Source> {
         Some(v) => Ok(Source::Value(v)),
         None => Ok(Source::Value(through_numpy(obj, dtype)?)),
     }
+}
+
+/// A list or the like, whose elements are assigned one by one.
+fn is_plain_sequence(value: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let numpy = api(value.py());
+    let whole = handle::as_ndarray(value).is_some()
+        || handle::as_scalar(value).is_some()
+        || numpy.is_array(value)
+        || numpy.is_scalar(value)
+        || value.is_instance_of::<PyString>();
+    Ok(!whole && value.hasattr("__len__")?)
 }
 
 /// The number in `dtype` when that needs neither a warning nor an error.
@@ -127,21 +144,13 @@ fn set_native(py: Python<'_>, x: &Array, index: &Bound<'_, PyAny>, value: &Bound
     let plan = index::plan(py, &x.view, &items)?;
     let Some(view) = plan.basic() else { return scatter(py, x, &plan, source(value, dtype)?) };
     let dest = x.with_view(view.clone());
-    let is_sequence = is_plain_sequence(value)?;
     match source(value, dtype) {
-        Ok(Source::Array(a)) if a.view.ndim() > view.ndim() && (plan.is_element || is_sequence) => {
+        Ok(Source::Array(a)) if a.view.ndim() > view.ndim() && (plan.is_element || is_plain_sequence(value)?) => {
             refused(py, &dest, value, plan.is_element)
         }
-        Err(_) if is_sequence => refused(py, &dest, value, plan.is_element),
+        Err(_) if is_plain_sequence(value)? => refused(py, &dest, value, plan.is_element),
         given => store(py, &dest, given?, None),
     }
-}
-
-/// A list or the like, whose elements are assigned one by one.
-fn is_plain_sequence(value: &Bound<'_, PyAny>) -> PyResult<bool> {
-    let numpy = api(value.py());
-    let is_array = handle::as_ndarray(value).is_some() || handle::as_scalar(value).is_some() || numpy.is_array(value);
-    Ok(!is_array && value.hasattr("__len__")?)
 }
 
 /// Sequences where they do not belong: NumPy knows which of them it takes, and what to say about the others.

@@ -15,8 +15,9 @@ use pyo3::types::{PyBool, PyComplex, PyFloat, PyInt, PyMemoryView, PyString};
 
 /// An argument of a ufunc or assignment, as type resolution wants to see it.
 pub enum Arg {
-    /// `scalar`: a `Scalar` or a 0-d array.
-    Array { array: Array, scalar: bool },
+    Array {
+        array: Array,
+    },
     /// A typed scalar: a Python bool or a NumPy scalar.
     Value(Value),
     /// A Python int, which is weak (NEP 50).
@@ -32,10 +33,10 @@ pub enum Arg {
 pub fn arg(obj: &Bound<'_, PyAny>) -> PyResult<Arg> {
     if let Ok(a) = obj.cast_exact::<NdArray>() {
         let array = a.borrow().array.clone();
-        return Ok(Arg::Array { scalar: array.view.ndim() == 0, array });
+        return Ok(Arg::Array { array });
     }
     if let Ok(s) = obj.cast_exact::<Scalar>() {
-        return Ok(Arg::Array { array: s.borrow().array.clone(), scalar: true });
+        return Ok(Arg::Array { array: s.borrow().array.clone() });
     }
     match python_number(obj)? {
         Some(number) => Ok(number),
@@ -45,7 +46,7 @@ pub fn arg(obj: &Bound<'_, PyAny>) -> PyResult<Arg> {
 
 /// Python's own numbers, by exact type.
 #[inline]
-fn python_number(obj: &Bound<'_, PyAny>) -> PyResult<Option<Arg>> {
+pub fn python_number(obj: &Bound<'_, PyAny>) -> PyResult<Option<Arg>> {
     if let Ok(f) = obj.cast_exact::<PyFloat>() {
         return Ok(Some(Arg::Float(f.value())));
     }
@@ -92,11 +93,11 @@ fn foreign_arg(obj: &Bound<'_, PyAny>) -> PyResult<Arg> {
     }
     if let Some(a) = handle::as_ndarray(obj) {
         let array = a.borrow().array.clone();
-        return Ok(Arg::Array { scalar: array.view.ndim() == 0, array });
+        return Ok(Arg::Array { array });
     }
     if numpy.is_array(obj) {
         let (array, _) = borrow_numpy(obj)?;
-        return Ok(Arg::Array { scalar: array.view.ndim() == 0, array });
+        return Ok(Arg::Array { array });
     }
     if let Ok(f) = obj.cast::<PyFloat>() {
         return Ok(Arg::Float(f.value()));
@@ -110,9 +111,8 @@ fn foreign_arg(obj: &Bound<'_, PyAny>) -> PyResult<Arg> {
     if obj.is_instance_of::<PyString>() || obj.is_none() {
         return Err(Unsupported::new_err("this dtype is not supported"));
     }
-    let made = numpy.numpy(py).call_method1("asarray", (obj,))?;
-    let array = own_numpy(&made)?;
-    Ok(Arg::Array { scalar: array.view.ndim() == 0, array })
+    let made = numpy.asarray(obj)?;
+    Ok(Arg::Array { array: own_numpy(&made)? })
 }
 
 /// Any array-like as an array, with the type NumPy would give it alone.
@@ -123,7 +123,7 @@ pub fn array(obj: &Bound<'_, PyAny>) -> PyResult<Array> {
         Arg::Value(v) => constant(py, v),
         Arg::Int(v) if v <= i64::MAX as i128 => constant(py, Value::from_i128(DType::I64, v)),
         Arg::Int(v) => constant(py, Value::from_i128(DType::U64, v)),
-        Arg::BigInt(_) => Err(Unsupported::new_err("integers beyond 64 bits are not supported")),
+        Arg::BigInt(v) => Err(Unsupported::new_err(format!("the integer {v} does not fit in 64 bits"))),
         Arg::Float(v) => constant(py, Value::from_f64(DType::F64, v)),
         Arg::Complex(re, im) => constant(py, Value::from_complex(DType::C128, re, im)),
     }
@@ -154,8 +154,7 @@ fn enclose(f: &Foreign) -> (View, *mut u8, usize) {
         }
         hi += f.dtype.size() as isize;
     }
-    let view =
-        View { dtype: f.dtype, offset: (-lo) as usize, shape: f.shape.clone(), strides: f.strides.clone() };
+    let view = View { dtype: f.dtype, offset: (-lo) as usize, shape: f.shape.clone(), strides: f.strides.clone() };
     (view, f.data.wrapping_offset(lo), (hi - lo) as usize)
 }
 
@@ -209,10 +208,20 @@ pub fn own_numpy(obj: &Bound<'_, PyAny>) -> PyResult<Array> {
     own_numpy_held(obj, 1)
 }
 
+/// Fresh results of up to this many bytes are cheaper to copy than to keep.
+const COPIED: usize = 1024;
+
 /// Like `own_numpy`, where `held` references (variables, containers) are known to go away.
 pub fn own_numpy_held(obj: &Bound<'_, PyAny>, held: isize) -> PyResult<Array> {
+    let py = obj.py();
     let fresh = is_fresh(obj, held);
     let (obj, f) = describe_aligned(obj)?;
+    let view = View { dtype: f.dtype, offset: 0, shape: f.shape.clone(), strides: f.strides.clone() };
+    if fresh && f.writeable && view.nbytes() <= COPIED && view.is_c_contiguous() {
+        // SAFETY: NumPy's description of its own memory.
+        let copy = unsafe { record::from_host(f.dtype, &f.shape, &f.strides, f.data, || provenance::here(py)) };
+        return copy.map_err(|e| errors::raise(py, e));
+    }
     if let Some(ours) = exported_by_us(&obj, &f) {
         return Ok(ours);
     }
@@ -268,9 +277,12 @@ pub fn dtype_from_py(obj: &Bound<'_, PyAny>) -> PyResult<DType> {
         return Ok(d);
     }
     let descr = numpy.numpy(py).call_method1("dtype", (obj,))?;
-    numpy
-        .dtype_of(&descr)
-        .ok_or_else(|| Unsupported::new_err(format!("the dtype {} is not supported", descr.str().map_or(String::new(), |s| s.to_string()))))
+    numpy.dtype_of(&descr).ok_or_else(|| {
+        Unsupported::new_err(format!(
+            "the dtype {} is not supported",
+            descr.str().map_or(String::new(), |s| s.to_string())
+        ))
+    })
 }
 
 /// `dtype_from_py` of an optional argument, where None means "not given".
@@ -285,19 +297,6 @@ pub fn dtype_option(obj: Option<&Bound<'_, PyAny>>) -> PyResult<Option<DType>> {
 #[inline]
 pub fn dtype_to_py(py: Python<'_>, d: DType) -> Py<PyAny> {
     api(py).descr(d).clone_ref(py)
-}
-
-/// A Python int as a value of `dtype`; NumPy's OverflowError when it does not fit.
-pub fn int_value(py: Python<'_>, v: i128, dtype: DType) -> PyResult<Value> {
-    let made = Value::from_i128(dtype, v);
-    if dtype.is_integer() && made.to_i128() != v {
-        return Err(out_of_bounds(py, &v.to_string(), dtype));
-    }
-    Ok(made)
-}
-
-pub fn out_of_bounds(_py: Python<'_>, v: &str, dtype: DType) -> PyErr {
-    PyOverflowError::new_err(format!("Python integer {v} out of bounds for {dtype}"))
 }
 
 /// One argument that must be an `ndarray` of ours.

@@ -11,7 +11,7 @@ use numloom_ir::{DType, Value, View};
 use numloom_runtime::{Array, MapOp, Operand, record};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyList, PyTuple};
 
 /// An array without contents, from Python's arguments.
 pub fn empty_array(
@@ -156,6 +156,13 @@ fn asarray(
             },
         };
         return handle::wrap(py, array.with_view(at_least(&array.view, ndmin)));
+    }
+    // A list is always copied; other objects may share their memory, which only NumPy's copy= settles.
+    let is_list = obj.is_exact_instance_of::<PyList>() || obj.is_exact_instance_of::<PyTuple>();
+    let plainly = wanted.is_none() && order.is_none() && ndmin == 0;
+    if plainly && (copy.is_none() || (is_list && copy == Some(true))) {
+        let made = api(py).asarray(obj)?;
+        return handle::wrap(py, convert::own_numpy(&made)?);
     }
     let kwargs = PyDict::new(py);
     kwargs.set_item("dtype", dtype)?;

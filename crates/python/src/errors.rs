@@ -13,7 +13,12 @@ pyo3::create_exception!(
     PyTypeError,
     "A dtype or feature that only NumPy handles; the package turns it into a call of NumPy."
 );
-pyo3::create_exception!(numloom, OutOfMemoryError, PyMemoryError, "A memory pool is exhausted; the text is the account.");
+pyo3::create_exception!(
+    numloom,
+    OutOfMemoryError,
+    PyMemoryError,
+    "A memory pool is exhausted; the text is the account."
+);
 
 /// An exception class of NumPy's, looked up once.
 pub struct NumpyClass {
@@ -28,7 +33,8 @@ impl NumpyClass {
     }
 
     pub fn get<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let class = self.class.get_or_try_init(py, || Ok::<_, PyErr>(py.import(self.module)?.getattr(self.name)?.unbind()))?;
+        let class =
+            self.class.get_or_try_init(py, || Ok::<_, PyErr>(py.import(self.module)?.getattr(self.name)?.unbind()))?;
         Ok(class.bind(py).clone())
     }
 
@@ -84,7 +90,7 @@ pub fn sync(py: Python<'_>, array: &Array) -> PyResult<()> {
 
 /// Waits for everything recorded.
 pub fn sync_all(py: Python<'_>) -> PyResult<()> {
-    wait(py, |interrupted| record::sync_all(interrupted))?;
+    wait(py, record::sync_all)?;
     fperr::emit_reports(py)
 }
 

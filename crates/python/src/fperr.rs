@@ -4,8 +4,8 @@
 //! under the `errstate` of its recording: what was ignored then travels in the high bits of its provenance. A state
 //! that needs more than a warning (`raise`, `call`, `print`, `log`) makes the call wait for its result.
 
-use crate::provenance::{self, Place};
 use crate::errors;
+use crate::provenance::{self, Place};
 use numloom_loops::{FP_DIVIDE, FP_INVALID, FP_OVERFLOW, FP_UNDERFLOW};
 use numloom_runtime::{Array, Provenance, record};
 use pyo3::exceptions::{PyFloatingPointError, PyNameError, PyRuntimeWarning};
@@ -111,7 +111,10 @@ impl<'py> Watch<'py> {
             Ok(s) => (s.ignored, s.eager),
             Err(_) => (IGNORED_BY_DEFAULT, false),
         };
-        let at = Provenance { code: at.code, at: (at.at & AT_MASK) | ((ignored ^ IGNORED_BY_DEFAULT) as u32) << IGNORED_SHIFT };
+        let at = Provenance {
+            code: at.code,
+            at: (at.at & AT_MASK) | ((ignored ^ IGNORED_BY_DEFAULT) as u32) << IGNORED_SHIFT,
+        };
         self.recorded.set(Some((at, eager)));
         at
     }
@@ -130,7 +133,6 @@ impl<'py> Watch<'py> {
 
     #[cold]
     fn finish_eagerly(&self, at: Provenance, op_name: &str, out: &Array) -> PyResult<()> {
-        emit_reports(self.py)?;
         match self.py.detach(|| record::sync(out, || false)) {
             Ok(_) => {}
             Err(e) => return Err(errors::raise(self.py, e)),

@@ -1,12 +1,10 @@
 //! The two classes Python holds: `ndarray`, and `Scalar`, a 0-d result standing in for a NumPy scalar.
 
 use crate::numpy_api::api;
-use crate::{convert, errors};
 use crate::protocols::Exporter;
+use crate::{convert, errors};
 use numloom_runtime::{Array, record};
-use pyo3::ffi;
 use pyo3::prelude::*;
-use pyo3::type_object::PyTypeInfo;
 
 #[pyclass(name = "ndarray", module = "numloom", subclass, weakref)]
 pub struct NdArray {
@@ -62,13 +60,6 @@ pub fn wrap_view(parent: &Bound<'_, NdArray>, array: Array) -> PyResult<Py<PyAny
         _ => parent.clone().unbind().into_any(),
     };
     Ok(Py::new(py, NdArray { array, writeable, base: Some(base), exported: None })?.into_any())
-}
-
-/// Whether the object's class is exactly `T`, by comparing type pointers.
-#[inline]
-pub fn is_exactly<T: PyTypeInfo>(obj: &Bound<'_, PyAny>) -> bool {
-    // SAFETY: every object has a type.
-    unsafe { ffi::Py_TYPE(obj.as_ptr()) == T::type_object_raw(obj.py()) }
 }
 
 /// The object as an `ndarray` of ours (or a subclass).

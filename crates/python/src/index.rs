@@ -65,6 +65,15 @@ fn item<'py>(part: &Bound<'py, PyAny>, from_array: &mut bool) -> PyResult<Item<'
     if let Ok(b) = part.cast_exact::<PyBool>() {
         return Ok(Item::Flag(b.is_true()));
     }
+    if let Ok(a) = part.cast_exact::<NdArray>() {
+        let a = a.borrow();
+        if a.array.view.ndim() > 0 && a.array.view.dtype == DType::Bool {
+            return Ok(Item::Mask(a.array.clone()));
+        }
+        if a.array.view.ndim() > 0 && a.array.view.dtype.is_integer() {
+            return Ok(Item::Indices(a.array.clone()));
+        }
+    }
     array_item(part, from_array)
 }
 
@@ -124,7 +133,11 @@ fn array_item<'py>(part: &Bound<'py, PyAny>, from_array: &mut bool) -> PyResult<
 }
 
 fn not_integer(is_array: bool) -> PyErr {
-    PyIndexError::new_err(if is_array { "arrays used as indices must be of integer (or boolean) type" } else { INVALID })
+    PyIndexError::new_err(if is_array {
+        "arrays used as indices must be of integer (or boolean) type"
+    } else {
+        INVALID
+    })
 }
 
 /// The array as int64.
@@ -294,7 +307,7 @@ impl<'a> Builder<'a> {
             self.offset += r.start * stride;
         }
         // An empty or single-element axis never steps, so its stride must not overflow.
-        self.keep(r.slicelength as usize, stride.wrapping_mul(r.step));
+        self.keep(r.slicelength, stride.wrapping_mul(r.step));
         self.axis += 1;
         Ok(())
     }
@@ -534,7 +547,12 @@ pub fn get(x: &Bound<'_, NdArray>, index: &Bound<'_, PyAny>) -> PyResult<Py<PyAn
     }
     if let (Ok(s), Some(&extent)) = (index.cast_exact::<PySlice>(), array.view.shape.first()) {
         let r = s.indices(extent as isize)?;
-        let view = array.view.slice(0, r.start.max(0) as usize, r.step, r.slicelength as usize);
+        let mut view = array.view.clone();
+        if r.slicelength > 0 {
+            view.offset = (view.offset as isize + r.start * view.strides[0]) as usize;
+        }
+        view.shape[0] = r.slicelength;
+        view.strides[0] = view.strides[0].wrapping_mul(r.step);
         return handle::wrap_view(x, array.with_view(view));
     }
     let (items, from_array) = parse(index)?;

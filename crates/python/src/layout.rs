@@ -5,7 +5,7 @@ use numloom_ir::view::Order;
 use numloom_ir::{Dims, View};
 use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyString, PyTuple};
+use pyo3::types::{PyInt, PyString, PyTuple};
 use smallvec::SmallVec;
 
 pub type Extents = SmallVec<[isize; 4]>;
@@ -79,6 +79,9 @@ fn extent(obj: &Bound<'_, PyAny>) -> PyResult<isize> {
 
 /// An int or a sequence of ints.
 pub fn extents(obj: &Bound<'_, PyAny>) -> PyResult<Extents> {
+    if obj.is_exact_instance_of::<PyInt>() {
+        return Ok(SmallVec::from_elem(extent(obj)?, 1));
+    }
     if let Ok(t) = obj.cast::<PyTuple>() {
         return t.iter_borrowed().map(|d| extent(&d)).collect();
     }
@@ -117,11 +120,8 @@ pub fn complete(size: usize, wanted: &[isize]) -> PyResult<Dims> {
         let text = if parts.len() == 1 { format!("({},)", parts[0]) } else { format!("({})", parts.join(",")) };
         PyValueError::new_err(format!("cannot reshape array of size {size} into shape {text}"))
     };
-    let known = wanted
-        .iter()
-        .filter(|&&d| d >= 0)
-        .try_fold(1usize, |n, &d| n.checked_mul(d as usize))
-        .ok_or_else(wrong)?;
+    let known =
+        wanted.iter().filter(|&&d| d >= 0).try_fold(1usize, |n, &d| n.checked_mul(d as usize)).ok_or_else(wrong)?;
     let fits = if unknown == 1 { known > 0 && size.is_multiple_of(known) } else { known == size };
     if !fits {
         return Err(wrong());

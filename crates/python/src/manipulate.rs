@@ -227,7 +227,9 @@ impl NdArray {
         let Some(wanted) = dtype.filter(|d| !d.is_none() && !d.is(&ours)) else {
             return match r#type.filter(|t| !t.is_none() && !t.is(&ours)) {
                 None => handle::wrap_view(slf, array),
-                Some(t) => Ok(protocols::to_numpy(py, &array, slf.borrow().writeable)?.call_method1("view", (t,))?.unbind()),
+                Some(t) => {
+                    Ok(protocols::to_numpy(py, &array, slf.borrow().writeable)?.call_method1("view", (t,))?.unbind())
+                }
             };
         };
         let to = match convert::dtype_from_py(wanted) {
@@ -293,7 +295,11 @@ pub fn broadcast_to(x: &Bound<'_, PyAny>, shape: &Bound<'_, PyAny>) -> PyResult<
 
 /// A view with the given shape and strides in bytes, checked to lie inside the array's store.
 #[pyfunction]
-pub fn strided_view(x: &Bound<'_, NdArray>, shape: &Bound<'_, PyAny>, strides: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+pub fn strided_view(
+    x: &Bound<'_, NdArray>,
+    shape: &Bound<'_, PyAny>,
+    strides: &Bound<'_, PyAny>,
+) -> PyResult<Py<PyAny>> {
     let array = handle::sized(x)?;
     let mut view = array.view.clone();
     view.shape = layout::shape(shape)?;

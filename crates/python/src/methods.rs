@@ -404,7 +404,11 @@ impl NdArray {
         match out.filter(|o| !o.is_none()) {
             None => handle::wrap_result(py, found),
             Some(out) => {
-                assign::set(convert::expect_ndarray(out, "out")?, &py.Ellipsis().into_bound(py), handle::wrap(py, found)?.bind(py))?;
+                assign::set(
+                    convert::expect_ndarray(out, "out")?,
+                    &py.Ellipsis().into_bound(py),
+                    handle::wrap(py, found)?.bind(py),
+                )?;
                 Ok(out.clone().unbind())
             }
         }

@@ -72,6 +72,7 @@ pub struct Api {
     scalar_types: Vec<(*mut ffi::PyTypeObject, DType)>,
     scalar_type_objects: Vec<Py<PyAny>>,
     module: Py<PyModule>,
+    asarray: Py<PyAny>,
 }
 
 // SAFETY: the table is immutable once NumPy is loaded; the pointers are to objects that live as long as NumPy.
@@ -105,7 +106,8 @@ fn load(py: Python<'_>) -> PyResult<Api> {
     for (name, d) in [("longlong", DType::I64), ("ulonglong", DType::U64)] {
         scalar_types.push((module.getattr(name)?.as_ptr().cast(), d));
     }
-    Ok(Api { table, descrs, scalar_types, scalar_type_objects, module: module.unbind() })
+    let asarray = module.getattr("asarray")?.unbind();
+    Ok(Api { table, descrs, scalar_types, scalar_type_objects, module: module.unbind(), asarray })
 }
 
 /// The loaded table.
@@ -161,6 +163,11 @@ impl Api {
     /// `numpy` itself.
     pub fn numpy<'py>(&self, py: Python<'py>) -> &Bound<'py, PyModule> {
         self.module.bind(py)
+    }
+
+    /// `numpy.asarray(obj)`.
+    pub fn asarray<'py>(&self, obj: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        self.asarray.bind(obj.py()).call1((obj,))
     }
 
     pub fn is_array(&self, obj: &Bound<'_, PyAny>) -> bool {

@@ -177,7 +177,7 @@ fn fast_power(base: &numloom_runtime::Array, exponent: Object<'_, '_>) -> Option
         return None;
     };
     let inexact = dtype.is_inexact();
-    if e == 2.0 && (inexact || (is_int && dtype.is_integer())) {
+    if e == 2.0 && (inexact || is_int) {
         Some(ScalarOp::Square)
     } else if e == 0.5 && inexact {
         Some(ScalarOp::Sqrt)
@@ -188,7 +188,12 @@ fn fast_power(base: &numloom_runtime::Array, exponent: Object<'_, '_>) -> Option
     }
 }
 
-fn power(left: Object<'_, '_>, right: Object<'_, '_>, other: Object<'_, '_>, modulo: Object<'_, '_>) -> PyResult<Py<PyAny>> {
+fn power(
+    left: Object<'_, '_>,
+    right: Object<'_, '_>,
+    other: Object<'_, '_>,
+    modulo: Object<'_, '_>,
+) -> PyResult<Py<PyAny>> {
     let py = left.py();
     if !modulo.is_none() {
         return Ok(py.NotImplemented());
@@ -351,4 +356,3 @@ in_place_operators! {
     __ior__ BitwiseOr;
     __ixor__ BitwiseXor;
 }
-

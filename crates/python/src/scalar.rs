@@ -3,7 +3,7 @@
 
 use crate::convert;
 use crate::handle::{self, Scalar};
-use crate::index::{copy_as, parse, Item};
+use crate::index::{Item, copy_as, parse};
 use crate::numpy_api::api;
 use crate::protocols;
 use numloom_ir::{DType, Value};
@@ -115,7 +115,7 @@ impl Scalar {
         let py = slf.py();
         let array = slf.borrow().array.clone();
         match convert::dtype_from_py(dtype) {
-            Ok(d) if kwargs.is_none() && !(array.view.dtype.is_complex() && !d.is_complex()) => {
+            Ok(d) if kwargs.is_none() && (d.is_complex() || !array.view.dtype.is_complex()) => {
                 let made = copy_as(py, &array, array.view.dense_like(d))?;
                 Ok(handle::wrap_result(py, made)?.into_bound(py))
             }

@@ -67,7 +67,12 @@ fn nonzero<'py>(py: Python<'py>, condition: Object<'_, 'py>) -> Native<Py<PyAny>
     Ok(PyTuple::new(py, wrapped)?.into_any().unbind())
 }
 
-fn choose<'py>(py: Python<'py>, condition: Object<'_, 'py>, x: Object<'_, 'py>, y: Object<'_, 'py>) -> Native<Py<PyAny>> {
+fn choose<'py>(
+    py: Python<'py>,
+    condition: Object<'_, 'py>,
+    x: Object<'_, 'py>,
+    y: Object<'_, 'py>,
+) -> Native<Py<PyAny>> {
     let condition = truth(py, condition)?;
     let ins = [Input::from_py(x)?.resolve(py)?, Input::from_py(y)?.resolve(py)?];
     let types: SmallVec<[ArgType; 2]> = ins.iter().map(Input::arg_type).collect();
@@ -134,8 +139,7 @@ fn clip_between<'py>(
     high: Option<Input<'py>>,
     out: Option<Bound<'py, NdArray>>,
 ) -> Native<Py<PyAny>> {
-    let types: SmallVec<[ArgType; 3]> =
-        std::iter::once(&a).chain(&low).chain(&high).map(Input::arg_type).collect();
+    let types: SmallVec<[ArgType; 3]> = std::iter::once(&a).chain(&low).chain(&high).map(Input::arg_type).collect();
     let dtype = result_type(&types).filter(|&d| d != DType::Bool).ok_or(Stop::ToNumpy)?;
     // Every operand in the common type, so that neither step promotes by itself.
     let typed = |i: Input<'py>| -> Native<Input<'py>> {
@@ -242,7 +246,9 @@ fn putmask<'py>(args: &Bound<'py, PyTuple>, kwargs: Option<&Bound<'py, PyDict>>)
         };
         let single = values.array().filter(|v| v.view.size() == 1).cloned();
         let values = match single {
-            Some(v) => Input::Array(v.with_view(View { shape: SmallVec::new(), strides: SmallVec::new(), ..v.view.clone() })),
+            Some(v) => {
+                Input::Array(v.with_view(View { shape: SmallVec::new(), strides: SmallVec::new(), ..v.view.clone() }))
+            }
             None => values,
         };
         assign(py, &dst, &values, Some(&place))?;

@@ -1,6 +1,7 @@
 //! Small work on data that is there: run at once on the caller's thread, without the window.
 
 use crate::array::Array;
+use crate::cursor::Cursor;
 use crate::error::{ErrorKind, ExecError};
 use crate::node::{self, Nodes};
 use crate::operation::{Kind, Operation, Place, Source};
@@ -11,7 +12,7 @@ use crate::record::{MapOp, Operand};
 use crate::stats;
 use numloom_cpu::{Launch, Output};
 use numloom_ir::{DType, ScalarOp, Value, View};
-use numloom_loops::{BLOCK, In, block_fn, cast_fn, fold_fn, fp_clear, fp_status};
+use numloom_loops::{BLOCK, In, block_fn, cast_fn, fold_fn, fp_clear, fp_status, iota, select_fn};
 use smallvec::SmallVec;
 
 type Result<T> = std::result::Result<T, ExecError>;
@@ -125,6 +126,144 @@ fn is_dense(v: &View) -> bool {
     }
 }
 
+/// Any elementwise operation, whatever the strides, types and mask: gathered, computed and scattered
+/// block by block. The caller has made sure that outputs overlap inputs only element by element.
+pub fn run_strided(op: MapOp, ins: &[Operand], outs: &[&Array], mask: Option<&Array>) -> Result<u8> {
+    let shape = &outs[0].view.shape;
+    let n = outs[0].view.size();
+    let name = "operation";
+    let (in_types, out_types): (SmallVec<[DType; 3]>, SmallVec<[DType; 2]>) = match op {
+        MapOp::Scalar { op, lp } => {
+            let l = &op.loops()[lp as usize];
+            (SmallVec::from_slice(l.ins()), SmallVec::from_slice(l.outs()))
+        }
+        MapOp::Copy => (SmallVec::from_slice(&[outs[0].view.dtype]), SmallVec::from_slice(&[outs[0].view.dtype])),
+        MapOp::Select => {
+            let d = outs[0].view.dtype;
+            (SmallVec::from_slice(&[DType::Bool, d, d]), SmallVec::from_slice(&[d]))
+        }
+        MapOp::Iota { .. } => (SmallVec::new(), SmallVec::from_slice(&[outs[0].view.dtype])),
+    };
+    let cursor = |a: &Array| -> Result<Cursor> {
+        let base = a.store.materialise().map_err(|e| no_memory(e.0, name))?;
+        Ok(Cursor::new(base, &a.view, shape))
+    };
+    let mut sources: SmallVec<[BlockSource; 3]> = SmallVec::new();
+    for (i, &want) in ins.iter().zip(&in_types) {
+        sources.push(match i {
+            Operand::Array(a) => BlockSource::Array { cursor: cursor(a)?, dtype: a.view.dtype, want },
+            Operand::Value(v) if v.dtype == want => BlockSource::Value(*v),
+            Operand::Value(v) => BlockSource::Value(cast_value(v, want)),
+        });
+    }
+    let mut sinks = outs.iter().map(|o| cursor(o)).collect::<Result<SmallVec<[Cursor; 2]>>>()?;
+    let mut masks = mask.map(cursor).transpose()?;
+    let mut room = Room::take();
+    let mut flags = 0;
+    fp_clear();
+    let mut at = 0;
+    while at < n {
+        let len = BLOCK.min(n - at);
+        // SAFETY: every cursor walks its own view, which has `n` elements; buffers hold a block each.
+        unsafe {
+            let mut args = [In { ptr: std::ptr::null(), step: 0 }; 3];
+            for (k, s) in sources.iter_mut().enumerate() {
+                args[k] = s.block(len, room.slot(k), room.slot(6), &mut flags);
+            }
+            let results = [room.slot(3), room.slot(4)];
+            flags |= match op {
+                MapOp::Scalar { op, lp } => block_fn(op, lp as usize)(len, args.as_ptr(), results.as_ptr()),
+                MapOp::Copy => cast_fn(in_types[0], in_types[0])(len, args.as_ptr(), results.as_ptr()),
+                MapOp::Select => select_fn(out_types[0].size())(len, args.as_ptr(), results.as_ptr()),
+                MapOp::Iota { start, step } => {
+                    iota(out_types[0], len, start.bytes.as_ptr(), step.bytes.as_ptr(), at, results[0]);
+                    0
+                }
+            };
+            let mask_block = masks.as_mut().map(|m| {
+                m.take(len, room.slot(5));
+                room.slot(5) as *const u8
+            });
+            for (k, sink) in sinks.iter_mut().enumerate() {
+                let to = outs[k].view.dtype;
+                let mut from = results[k];
+                if to != out_types[k] {
+                    let spare = room.slot(6);
+                    flags |= cast_fn(out_types[k], to)(len, &In { ptr: from, step: out_types[k].size() }, &spare);
+                    from = spare;
+                }
+                sink.put(len, from, mask_block);
+            }
+        }
+        at += len;
+    }
+    flags |= fp_status();
+    outs.iter().for_each(|o| o.store.wrote());
+    Ok(flags)
+}
+
+/// A constant as its own block loop casts it.
+fn cast_value(v: &Value, to: DType) -> Value {
+    let mut bytes = [0u8; 16];
+    let out = bytes.as_mut_ptr();
+    // SAFETY: one element in, one out.
+    unsafe { cast_fn(v.dtype, to)(1, &In { ptr: v.bytes.as_ptr(), step: 0 }, &out) };
+    Value { dtype: to, bytes }
+}
+
+/// Where an input's blocks come from.
+enum BlockSource {
+    Array { cursor: Cursor, dtype: DType, want: DType },
+    Value(Value),
+}
+
+impl BlockSource {
+    unsafe fn block(&mut self, n: usize, slot: *mut u8, spare: *mut u8, flags: &mut u8) -> In {
+        match self {
+            BlockSource::Value(v) => In { ptr: v.bytes.as_ptr(), step: 0 },
+            BlockSource::Array { cursor, dtype, want } => {
+                let mut run = In { ptr: slot, step: dtype.size() };
+                match cursor.dense() {
+                    Some(p) => {
+                        run.ptr = p;
+                        cursor.skip(n);
+                    }
+                    None => cursor.take(n, if dtype == want { slot } else { spare }),
+                }
+                if dtype != want {
+                    if run.ptr == slot as *const u8 {
+                        run.ptr = spare;
+                    }
+                    *flags |= cast_fn(*dtype, *want)(n, &run, &slot);
+                    run = In { ptr: slot, step: want.size() };
+                }
+                run
+            }
+        }
+    }
+}
+
+/// Buffers for one block each, kept by the thread.
+struct Room(*mut u8);
+
+const SLOTS: usize = 7;
+
+impl Room {
+    fn take() -> Room {
+        thread_local! {
+            static ROOM: std::cell::UnsafeCell<Box<[[u64; 2 * BLOCK]; SLOTS]>> =
+                std::cell::UnsafeCell::new(Box::new([[0; 2 * BLOCK]; SLOTS]));
+        }
+        // SAFETY: only one `run_strided` is active on a thread; it does not call itself.
+        ROOM.with(|r| Room(unsafe { (*r.get()).as_mut_ptr() as *mut u8 }))
+    }
+
+    fn slot(&mut self, k: usize) -> *mut u8 {
+        // SAFETY: `k < SLOTS`.
+        unsafe { self.0.add(k * 2 * BLOCK * 8) }
+    }
+}
+
 /// A whole dense array folded to one value, straight through the block fold. `None` when it does not fit.
 pub fn fold_dense(op: ScalarOp, lp: u8, input: &Array, axes: &[usize], out: &Array, initial: Option<Value>) -> Option<Result<u8>> {
     let (lp, dtype) = crate::lower::accumulator(op, lp);
@@ -175,7 +314,7 @@ pub fn fold_dense(op: ScalarOp, lp: u8, input: &Array, axes: &[usize], out: &Arr
     Some(Ok(flags))
 }
 
-/// Any other elementwise operation or reduction: a plan of one task, run here.
+/// Any other reduction: a plan of one task, run here.
 pub fn run_planned(op: Operation) -> Result<u8> {
     let mut nodes: Nodes = node::build(std::slice::from_ref(&op));
     if nodes.nodes.is_empty() {
@@ -230,6 +369,7 @@ pub fn operation(kind: Kind, ins: &[Operand], outs: &[&Array], mask: Option<&Arr
         outs: outs.iter().map(|a| place(a)).collect(),
         mask: mask.map(place),
         at,
+        fresh: 0,
     }
 }
 

@@ -6,6 +6,7 @@ pub mod provenance;
 pub mod store;
 
 // record: the front's calls; small work runs inline
+mod cursor;
 mod host_copy;
 mod inline;
 mod operation;

@@ -42,6 +42,8 @@ pub struct Operation {
     /// Write only (or fold only) where this is true.
     pub mask: Option<Place>,
     pub at: Provenance,
+    /// Outputs (by bit) that nothing wrote before: without this operation they have no contents.
+    pub fresh: u8,
 }
 
 impl Operation {
@@ -68,12 +70,15 @@ impl Operation {
     }
 
     /// Tells the stores that an operation is on its way to them.
-    pub fn announce(&self) {
+    pub fn announce(&mut self) {
         for p in self.reads() {
             p.store.pending_reads.fetch_add(1, Ordering::Relaxed);
         }
-        for p in &self.outs {
+        for (k, p) in self.outs.iter().enumerate() {
             p.store.pending_writes.fetch_add(1, Ordering::Relaxed);
+            if p.store.version() == 0 && k < 8 && !p.store.is_foreign() {
+                self.fresh |= 1 << k;
+            }
             p.store.wrote();
         }
     }

@@ -88,6 +88,7 @@ fn late(task: &Task, op: &Operation) -> Result<Prepared> {
         outs: op.outs.iter().map(known).collect(),
         mask: op.mask.as_ref().map(known),
         at: op.at,
+        fresh: op.fresh,
     };
     let mut nodes = node::build(std::slice::from_ref(&copy));
     // What nobody sees any more needs no work; it is over with the task.

@@ -81,6 +81,7 @@ pub unsafe fn from_host(
         let to = out.store.materialise().map_err(|e| inline::no_memory(e.0, "array"))?;
         crate::host_copy::copy(dtype.size(), shape, ptr, strides, to, &out.view.strides);
     }
+    out.store.wrote();
     Ok(out)
 }
 
@@ -147,7 +148,7 @@ pub fn map(
         {
             return done;
         }
-        return inline::run_planned(inline::operation(Kind::Map(op), ins, outs, mask, Provenance::default()));
+        return inline::run_strided(op, ins, outs, mask);
     }
     push(inline::operation(Kind::Map(op), ins, outs, mask, at()))
 }
@@ -199,10 +200,7 @@ pub fn reduce(
     let bits = axes.iter().fold(0u64, |b, &a| b | 1 << a.min(63));
     let kind = Kind::Reduce { op, lp, axes: bits, initial };
     if clashes_any(input, out) || mask.is_some_and(|m| clashes_any(m, out)) {
-        let at = at();
-        let fresh = empty_view(out.view.dense_like(out.view.dtype), || at)?;
-        let flags = reduce(op, lp, input, axes, &fresh, mask, initial, || at)?;
-        return Ok(flags | map(MapOp::Copy, &[Operand::Array(&fresh)], &[out], None, || at)?);
+        return reduce_through_copy(op, lp, input, axes, out, mask, initial, at());
     }
     let elements = if input.symbol().is_some() { UNSIZED } else { input.view.size() };
     let ins = [Operand::Array(input)];
@@ -218,6 +216,22 @@ pub fn reduce(
     push(inline::operation(kind, &ins, &[out], mask, at()))
 }
 
+/// The result goes to a new array first, because the output overlaps the input.
+fn reduce_through_copy(
+    op: ScalarOp,
+    lp: u8,
+    input: &Array,
+    axes: &[usize],
+    out: &Array,
+    mask: Option<&Array>,
+    initial: Option<Value>,
+    at: Provenance,
+) -> Result<u8> {
+    let fresh = empty_view(out.view.dense_like(out.view.dtype), || at)?;
+    let flags = reduce(op, lp, input, axes, &fresh, mask, initial, || at)?;
+    Ok(flags | map(MapOp::Copy, &[Operand::Array(&fresh)], &[out], None, || at)?)
+}
+
 fn clashes_any(a: &Array, out: &Array) -> bool {
     Arc::ptr_eq(&a.store, &out.store) && conflict(&a.view, &out.view) != Overlap::Disjoint
 }
@@ -227,12 +241,7 @@ pub fn library(op: Box<dyn LibraryOp>, ins: &[&Array], outs: &[&Array], at: impl
     if !op.in_place()
         && let Some(k) = ins.iter().position(|a| outs.iter().any(|o| clashes_any(a, o)))
     {
-        let at = at();
-        let copy = empty_view(ins[k].view.dense_like(ins[k].view.dtype), || at)?;
-        map(MapOp::Copy, &[Operand::Array(ins[k])], &[&copy], None, || at)?;
-        let mut ins: SmallVec<[&Array; 4]> = SmallVec::from_slice(ins);
-        ins[k] = &copy;
-        return library(op, &ins, outs, || at);
+        return library_through_copy(op, ins, outs, k, at());
     }
     let size = |a: &&Array| if a.symbol().is_some() { UNSIZED / 64 } else { a.view.size() };
     let elements: usize = ins.iter().chain(outs).map(size).fold(0, |a, b| a.saturating_add(b));
@@ -242,6 +251,15 @@ pub fn library(op: Box<dyn LibraryOp>, ins: &[&Array], outs: &[&Array], at: impl
     }
     let inputs: SmallVec<[Operand; 4]> = ins.iter().map(|a| Operand::Array(a)).collect();
     push(inline::operation(Kind::Library(op), &inputs, outs, None, at())).map(|_| ())
+}
+
+/// Input `k` is copied first, because an output overlaps it.
+fn library_through_copy(op: Box<dyn LibraryOp>, ins: &[&Array], outs: &[&Array], k: usize, at: Provenance) -> Result<()> {
+    let copy = empty_view(ins[k].view.dense_like(ins[k].view.dtype), || at)?;
+    map(MapOp::Copy, &[Operand::Array(ins[k])], &[&copy], None, || at)?;
+    let mut ins: SmallVec<[&Array; 4]> = SmallVec::from_slice(ins);
+    ins[k] = &copy;
+    library(op, &ins, outs, || at)
 }
 
 /// All phases and tiles, one after another, on this thread.

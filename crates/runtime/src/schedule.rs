@@ -41,11 +41,11 @@ pub static SCHEDULER: Scheduler = Scheduler {
 };
 
 impl Scheduler {
-    /// Starts the workers; one core is left to the caller, who helps.
+    /// Starts the workers; one core is left to the caller, who helps (and to the utility thread).
     pub fn start(&'static self, cpus: usize) {
         let mut workers = self.workers.lock();
         self.stop.store(false, Ordering::Release);
-        while workers.len() + 1 < cpus.max(2) {
+        while workers.len() + 1 < cpus {
             let name = format!("numloom-cpu-{}", workers.len());
             match std::thread::Builder::new().name(name).spawn(move || self.work()) {
                 Ok(h) => workers.push(h),
@@ -212,7 +212,7 @@ impl Scheduler {
             let mut known = false;
             for op in &ops {
                 known |= op.reads().any(|p| p.store.is_broken());
-                for p in op.outs.iter().filter(|p| p.store.version() <= 1) {
+                for (_, p) in op.outs.iter().enumerate().filter(|(k, _)| op.fresh >> (*k).min(7) & 1 == 1) {
                     let _ = p.store.error.set(e.clone());
                 }
             }

@@ -41,6 +41,9 @@ const SHORT_WINDOW: usize = 64;
 /// How long a window must have stood still before idle workers take it.
 const IDLE: Duration = Duration::from_millis(4);
 
+/// Tasks launched and not over before recording waits for some: bounds what a long loop piles up.
+const MOST_IN_FLIGHT: usize = 8192;
+
 static START: Once = Once::new();
 
 /// Starts the worker and utility threads on first use.
@@ -57,7 +60,7 @@ pub fn start_threads() {
 }
 
 impl Window {
-    pub fn push(&self, op: Operation) {
+    pub fn push(&self, mut op: Operation) {
         start();
         op.announce();
         stats::count(&stats::OPERATIONS, 1);
@@ -67,6 +70,9 @@ impl Window {
             self.length.store(ops.len(), Ordering::Release);
             ops.len()
         };
+        if SCHEDULER.in_flight.load(Ordering::Relaxed) > MOST_IN_FLIGHT {
+            SCHEDULER.wait(|| SCHEDULER.in_flight.load(Ordering::Relaxed) < MOST_IN_FLIGHT / 2, || false);
+        }
         let limit = numloom_config::current().window_size;
         if length >= limit && limit <= SHORT_WINDOW || length >= limit * 4 {
             self.flush();
@@ -113,6 +119,8 @@ impl Window {
     /// The utility thread: flushes long windows while Python records on, and windows that stand still.
     fn tend(&self) {
         let limit = numloom_config::current().window_size;
+        // With a single core there is no worker: this thread runs what nobody waits for.
+        let alone = numloom_config::current().cpus == 1;
         let mut seen = 0;
         while !self.stop.load(Ordering::Acquire) {
             let length = self.length.load(Ordering::Acquire);
@@ -121,6 +129,9 @@ impl Window {
                 // A defect in the analysis must not take the process down; the operations are lost
                 // with their stores, and the next sync point says so.
                 let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| self.flush()));
+                if alone {
+                    while SCHEDULER.help() {}
+                }
                 continue;
             }
             seen = length;

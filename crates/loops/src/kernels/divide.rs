@@ -65,7 +65,9 @@ macro_rules! signed {
         });
         two!(Remainder, $style, [$t], |a, b, flags| {
             let (_q, r, divisor) = guarded!(a, b, flags, (a == T::MIN) & (b == -1));
-            if (r != 0) & ((r < 0) != (divisor < 0)) { r.wrapping_add(divisor) } else { r }
+            // By bits, not by choice: the compiler would branch.
+            let crosses = ((r != 0) & ((r < 0) != (divisor < 0))) as T;
+            r.wrapping_add(divisor & crosses.wrapping_neg())
         });
         two!(Fmod, $style, [$t], |a, b, flags| {
             let (_q, r, _divisor) = guarded!(a, b, flags, (a == T::MIN) & (b == -1));

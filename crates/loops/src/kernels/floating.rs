@@ -4,7 +4,7 @@ use crate::element::{Float, Half};
 use crate::kernel_macros::{one, two};
 use crate::kernels;
 use crate::map::{OneToTwo, Style};
-use crate::{FP_OVERFLOW, FP_UNDERFLOW};
+use crate::{FP_INVALID, FP_OVERFLOW, FP_UNDERFLOW};
 
 two!(Heaviside, Quiet, [f32 f64], |a, b| {
     let step = if a > 0.0 { 1.0 } else { 0.0 };
@@ -76,6 +76,7 @@ one!(Spacing, QuietScalar, [f32 f64], |a, flags| {
 one!(Spacing, QuietScalar, [Half], |a, flags| {
     // NumPy measures binary16 towards plus infinity, wider floats away from zero.
     if !a.finite() {
+        *flags |= FP_INVALID;
         Half(0x7e00)
     } else if a.zero() {
         Half(1)
@@ -106,7 +107,7 @@ macro_rules! parts {
                 }
                 // 2^64 lifts every subnormal among the normal numbers.
                 let lifted = self.abs() < <$t>::MIN_POSITIVE;
-                let whole = if lifted { self * 18446744073709551616.0 } else { self };
+                let whole = self * if lifted { 18446744073709551616.0 } else { 1.0 };
                 const MASK: $bits = (2 * $bias + 1) << $places;
                 let exponent = ((whole.to_bits() & MASK) >> $places) as i32 - ($bias - 1);
                 let mantissa = <$t>::from_bits(whole.to_bits() & !MASK | ($bias - 1) << $places);

@@ -156,8 +156,36 @@ pub fn call_plain<'py>(py: Python<'py>, op: ScalarOp, args: &Bound<'py, PyTuple>
     Ok(handle::wrap_result(py, compute(py, op, &[first, second])?)?)
 }
 
+/// `op(*args, out=out)` for a single output: the usual way to avoid a new array.
+pub fn call_out<'py>(
+    py: Python<'py>,
+    op: ScalarOp,
+    args: &Bound<'py, PyTuple>,
+    out: &Bound<'py, handle::NdArray>,
+) -> Native<Py<PyAny>> {
+    let target = {
+        let handle = out.try_borrow().map_err(PyErr::from)?;
+        if !handle.writeable {
+            return Err(Stop::ToNumpy);
+        }
+        handle.array.clone()
+    };
+    let mut ins: SmallVec<[Input; 2]> = SmallVec::new();
+    for i in 0..op.nin() {
+        let arg = args.get_borrowed_item(i)?;
+        ins.push(Input::from_py(&arg)?);
+    }
+    compute_into(py, op, &ins, &target)?;
+    Ok(out.clone().into_any().unbind())
+}
+
 /// `op(*args, **kwargs)` in full.
-pub fn call_full<'py>(py: Python<'py>, op: ScalarOp, args: &[Bound<'py, PyAny>], kw: &Keywords<'py>) -> Native<Py<PyAny>> {
+pub fn call_full<'py>(
+    py: Python<'py>,
+    op: ScalarOp,
+    args: &[Bound<'py, PyAny>],
+    kw: &Keywords<'py>,
+) -> Native<Py<PyAny>> {
     let mut ins: SmallVec<[Input; 2]> = SmallVec::new();
     for a in args {
         ins.push(Input::from_py(a)?.resolve(py)?);
@@ -256,12 +284,19 @@ pub fn compute_into(py: Python<'_>, op: ScalarOp, ins: &[Input<'_>], out: &Array
     if !can_cast(lp_types.outs()[0], out.view.dtype, Casting::SameKind) || common_shape(&arrays)? != out.view.shape {
         return Err(Stop::ToNumpy);
     }
+    let decided = decided_comparison(op, ins).map(|b| Value::from_i128(DType::Bool, b as i128));
     let mut operands: SmallVec<[Operand; 2]> = SmallVec::new();
-    for (input, &dtype) in ins.iter().zip(lp_types.ins()) {
-        operands.push(input.operand(dtype)?);
+    match decided {
+        Some(v) => operands.push(Operand::Value(v)),
+        None => {
+            for (input, &dtype) in ins.iter().zip(lp_types.ins()) {
+                operands.push(input.operand(dtype)?);
+            }
+        }
     }
     check_exponent(py, op, lp_types.ins()[0], ins)?;
+    let map_op = if decided.is_some() { MapOp::Copy } else { MapOp::Scalar { op, lp } };
     let watch = Watch::new(py);
-    let flags = record::map(MapOp::Scalar { op, lp }, &operands, &[out], None, || watch.here());
+    let flags = record::map(map_op, &operands, &[out], None, || watch.here());
     Ok(watch.finish(flags.map_err(|e| failed(py, e))?, op.name(), out)?)
 }

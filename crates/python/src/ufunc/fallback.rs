@@ -18,7 +18,7 @@ struct Lent<'py> {
 }
 
 impl<'py> Lent<'py> {
-    fn to_host(&mut self, obj: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    fn lend(&mut self, obj: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         let py = obj.py();
         if let Ok(a) = obj.cast::<NdArray>() {
             let array = handle::sized(a)?;
@@ -33,17 +33,17 @@ impl<'py> Lent<'py> {
             return Ok(api(py).make_scalar(py, &value)?.into_bound(py));
         }
         if let Ok(t) = obj.cast_exact::<PyTuple>() {
-            let items = t.iter().map(|o| self.to_host(&o)).collect::<PyResult<Vec<_>>>()?;
+            let items = t.iter().map(|o| self.lend(&o)).collect::<PyResult<Vec<_>>>()?;
             return Ok(PyTuple::new(py, items)?.into_any());
         }
         if let Ok(l) = obj.cast_exact::<PyList>() {
-            let items = l.iter().map(|o| self.to_host(&o)).collect::<PyResult<Vec<_>>>()?;
+            let items = l.iter().map(|o| self.lend(&o)).collect::<PyResult<Vec<_>>>()?;
             return Ok(PyList::new(py, items)?.into_any());
         }
         Ok(obj.clone())
     }
 
-    fn from_host(&self, obj: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    fn take_back(&self, obj: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         let py = obj.py();
         if let Some((_, ours)) = self.pairs.iter().find(|(host, _)| host.is(obj)) {
             return Ok(ours.clone());
@@ -56,7 +56,7 @@ impl<'py> Lent<'py> {
             };
         }
         if let Ok(t) = obj.cast_exact::<PyTuple>() {
-            let items = t.iter().map(|o| self.from_host(&o)).collect::<PyResult<Vec<_>>>()?;
+            let items = t.iter().map(|o| self.take_back(&o)).collect::<PyResult<Vec<_>>>()?;
             return Ok(PyTuple::new(py, items)?.into_any());
         }
         Ok(obj.clone())
@@ -81,30 +81,30 @@ pub fn call_numpy<'py>(
         None => function,
     };
     let mut lent = Lent::default();
-    let args = lent.to_host(args.as_any())?.cast_into::<PyTuple>()?;
+    let args = lent.lend(args.as_any())?.cast_into::<PyTuple>()?;
     let converted = PyDict::new(py);
     for (key, value) in kwargs.into_iter().flatten() {
-        converted.set_item(key, lent.to_host(&value)?)?;
+        converted.set_item(key, lent.lend(&value)?)?;
     }
     let result = function.call(args, Some(&converted))?;
     if lent.involved {
         let full = method.map_or_else(|| name.to_owned(), |m| format!("{name}.{m}"));
         note(py, &full)?;
     }
-    Ok(lent.from_host(&result)?.unbind())
+    Ok(lent.take_back(&result)?.unbind())
 }
 
 /// `left OP right` between NumPy's arrays, through Python's `operator` module.
 #[cold]
 pub fn call_operator<'py>(py: Python<'py>, name: &str, operands: &[&Bound<'py, PyAny>]) -> PyResult<Py<PyAny>> {
     let mut lent = Lent::default();
-    let hosts = operands.iter().map(|o| lent.to_host(o)).collect::<PyResult<Vec<_>>>()?;
+    let hosts = operands.iter().map(|o| lent.lend(o)).collect::<PyResult<Vec<_>>>()?;
     let module = if matches!(name, "divmod" | "pow") { "builtins" } else { "operator" };
     let result = py.import(module)?.getattr(name)?.call1(PyTuple::new(py, hosts)?)?;
     if !result.is(py.NotImplemented()) {
         note(py, name)?;
     }
-    Ok(lent.from_host(&result)?.unbind())
+    Ok(lent.take_back(&result)?.unbind())
 }
 
 /// Counts the call in the package's coverage report, and warns about it.
@@ -136,7 +136,9 @@ fn call_override<'py>(
         let answer = arg.getattr(protocol)?;
         if answer.is_none() {
             let class = arg.get_type().name()?;
-            return Err(PyTypeError::new_err(format!("operand '{class}' does not support ufuncs (__array_ufunc__=None)")));
+            return Err(PyTypeError::new_err(format!(
+                "operand '{class}' does not support ufuncs (__array_ufunc__=None)"
+            )));
         }
         let answer = answer.call(PyTuple::new(py, all)?, kwargs)?;
         if !answer.is(py.NotImplemented()) {

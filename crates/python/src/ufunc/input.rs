@@ -3,9 +3,9 @@
 use crate::convert::{self, Arg};
 use crate::errors;
 use crate::handle::{NdArray, Scalar};
+use crate::numpy_api::api;
 use numloom_ir::promote::ArgType;
 use numloom_ir::{DType, Value};
-use crate::numpy_api::api;
 use numloom_runtime::{Array, Operand};
 use pyo3::intern;
 use pyo3::prelude::*;

@@ -48,7 +48,7 @@ impl<'py> Keywords<'py> {
         }
         for (key, value) in kwargs.into_iter().flatten() {
             let key = key.cast_into::<PyString>().map_err(PyErr::from)?;
-            kw.set(op, &key.to_str().map_err(Stop::from)?, &value)?;
+            kw.set(op, key.to_str().map_err(Stop::from)?, &value)?;
         }
         Ok(kw)
     }
@@ -83,7 +83,8 @@ impl<'py> Keywords<'py> {
         if self.mask.is_none() || self.out_given {
             return Ok(());
         }
-        let text = c"'where' used without 'out', expect unitialized memory in output. If this is intentional, use out=None.";
+        let text =
+            c"'where' used without 'out', expect unitialized memory in output. If this is intentional, use out=None.";
         PyErr::warn(py, &py.get_type::<PyUserWarning>(), text, 1)
     }
 }
@@ -147,5 +148,9 @@ fn signature(value: &Bound<'_, PyAny>, op: ScalarOp) -> Native<SmallVec<[Option<
         ins.chars().chain(outs.chars()).map(DType::from_code).collect()
     };
     let text_was_known = value.cast::<PyTuple>().is_ok() || fixed.iter().all(Option::is_some);
-    if fixed.len() == nargs && text_was_known && fixed.iter().any(Option::is_some) { Ok(fixed) } else { Err(Stop::ToNumpy) }
+    if fixed.len() == nargs && text_was_known && fixed.iter().any(Option::is_some) {
+        Ok(fixed)
+    } else {
+        Err(Stop::ToNumpy)
+    }
 }

@@ -165,11 +165,7 @@ pub fn outer_arrays(py: Python<'_>, op: ScalarOp, a: Array, b: Array) -> Native<
 }
 
 /// `ufunc.outer(A, B)`.
-pub fn outer<'py>(
-    op: ScalarOp,
-    args: &Bound<'py, PyTuple>,
-    kwargs: Option<&Bound<'py, PyDict>>,
-) -> Native<Py<PyAny>> {
+pub fn outer<'py>(op: ScalarOp, args: &Bound<'py, PyTuple>, kwargs: Option<&Bound<'py, PyDict>>) -> Native<Py<PyAny>> {
     let py = args.py();
     if kwargs.is_some_and(|k| !k.is_empty()) || args.len() != 2 || op.nin() != 2 || op.nout() != 1 {
         return Err(Stop::ToNumpy);

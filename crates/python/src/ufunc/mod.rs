@@ -14,11 +14,13 @@ pub mod products;
 pub mod reduction;
 pub mod resolve;
 
+use crate::handle::NdArray;
 use crate::numpy_api::api;
 use input::Stop;
 use keywords::Keywords;
 use numloom_ir::ScalarOp;
 use products::Product;
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use smallvec::SmallVec;
@@ -81,6 +83,13 @@ impl Ufunc {
         let n = args.len();
         match self.kind {
             Kind::Scalar(op) if kwargs.is_none() && n == op.nin() && op.nout() == 1 => call::call_plain(py, op, args),
+            Kind::Scalar(op)
+                if n == op.nin()
+                    && op.nout() == 1
+                    && let Some(out) = only_out(py, kwargs) =>
+            {
+                call::call_out(py, op, args, &out)
+            }
             Kind::Scalar(op) if n >= op.nin() && n <= op.nin() + op.nout() => {
                 let items: SmallVec<[Bound<'py, PyAny>; 4]> = args.iter().collect();
                 let kw = Keywords::parse(op, &items[op.nin()..], kwargs)?;
@@ -90,6 +99,12 @@ impl Ufunc {
             _ => Err(Stop::ToNumpy),
         }
     }
+}
+
+/// The array of ours in `out=`, if that is the only keyword.
+fn only_out<'py>(py: Python<'py>, kwargs: Option<&Bound<'py, PyDict>>) -> Option<Bound<'py, NdArray>> {
+    let kwargs = kwargs.filter(|k| k.len() == 1)?;
+    kwargs.get_item(intern!(py, "out")).ok()??.cast_into_exact::<NdArray>().ok()
 }
 
 #[pymethods]
@@ -164,11 +179,7 @@ impl Ufunc {
         self.of_numpy(py, "signature")
     }
 
-    fn resolve_dtypes<'py>(
-        &self,
-        py: Python<'py>,
-        dtypes: &Bound<'py, PyAny>,
-    ) -> PyResult<Py<PyAny>> {
+    fn resolve_dtypes<'py>(&self, py: Python<'py>, dtypes: &Bound<'py, PyAny>) -> PyResult<Py<PyAny>> {
         Ok(api(py).numpy(py).getattr(self.name())?.call_method1("resolve_dtypes", (dtypes,))?.unbind())
     }
 

@@ -108,8 +108,7 @@ fn contract(py: Python<'_>, product: Product, a: Array, b: Array, target: Option
     }
     let batch = broadcast_shapes([&a_matrix.shape[..na - 2], &b_matrix.shape[..nb - 2]]).ok_or(Stop::ToNumpy)?;
     let full = |rows: usize, cols: usize| -> Dims { batch.iter().copied().chain([rows, cols]).collect() };
-    let out_shape: Dims =
-        batch.iter().copied().chain((!va).then_some(m)).chain((!vb).then_some(n)).collect();
+    let out_shape: Dims = batch.iter().copied().chain((!va).then_some(m)).chain((!vb).then_some(n)).collect();
     let out = match target {
         Some(t) if t.view.shape != out_shape || !can_cast(dtype, t.view.dtype, Casting::SameKind) => {
             return Err(Stop::ToNumpy);
@@ -183,9 +182,7 @@ fn dot_arrays(py: Python<'_>, a: Array, b: Array, target: Option<Array>) -> Nati
         bv = bv.expand(0);
     }
     let batch: Dims = av.shape[..outer_a].iter().chain(&bv.shape[outer_a..outer_a + outer_b]).copied().collect();
-    let full = |v: &View| -> Dims {
-        batch.iter().chain(&v.shape[v.ndim() - 2..]).copied().collect()
-    };
+    let full = |v: &View| -> Dims { batch.iter().chain(&v.shape[v.ndim() - 2..]).copied().collect() };
     // The result's axes are (outer a, rows, outer b, columns).
     let mut ov = out.view.clone();
     if na == 1 {
@@ -194,10 +191,8 @@ fn dot_arrays(py: Python<'_>, a: Array, b: Array, target: Option<Array>) -> Nati
     if nb == 1 {
         ov = ov.expand(ov.ndim());
     }
-    let perm: Dims = (0..outer_a)
-        .chain(outer_a + 1..outer_a + 1 + outer_b)
-        .chain([outer_a, outer_a + 1 + outer_b])
-        .collect();
+    let perm: Dims =
+        (0..outer_a).chain(outer_a + 1..outer_a + 1 + outer_b).chain([outer_a, outer_a + 1 + outer_b]).collect();
     let (Some(av), Some(bv)) = (av.broadcast_to(&full(&av)), bv.broadcast_to(&full(&bv))) else {
         return Err(Stop::ToNumpy);
     };

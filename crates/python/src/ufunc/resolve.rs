@@ -53,6 +53,9 @@ fn find(op: ScalarOp, args: &[ArgType]) -> Option<u8> {
     let lp = match op {
         // NumPy refuses these on booleans although int8 would hold them.
         ScalarOp::Subtract | ScalarOp::Negative | ScalarOp::Positive | ScalarOp::Sign if bools => None,
+        ScalarOp::Gcd | ScalarOp::Lcm if bools => None,
+        // A Python int as mantissa does not follow the exponent's type; NumPy sorts that out.
+        ScalarOp::Ldexp if args[0] == ArgType::WeakInt => None,
         // Integers of any width divide in double precision.
         ScalarOp::Divide if args.iter().all(exact) => op.loop_for(DType::F64),
         _ => promote::resolve(op, args),
