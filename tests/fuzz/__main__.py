@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import threading
 import time
@@ -24,12 +25,14 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--config", action="append", choices=list(CONFIGS), help="only this configuration (repeatable)")
     parser.add_argument("--jobs", type=int, default=2, help="workers at a time")
+    parser.add_argument("--without", default="", help="kinds of statements to leave out, by function name, with commas")
     parser.add_argument("--index", type=int, help="only this program")
     parser.add_argument("--keep", action="store_true", help=f"write shrunk failures to {KEPT.name}/")
     parser.add_argument("--no-shrink", action="store_true")
     parser.add_argument("--most-failures", type=int, default=20, help="give up a configuration after so many")
     args = parser.parse_args()
 
+    os.environ["NUMLOOM_FUZZ_WITHOUT"] = args.without
     configs = args.config or list(CONFIGS)
     programs = args.programs if args.programs else (10**9 if args.minutes else 10_000)
     each = -(-programs // len(configs))

@@ -141,6 +141,9 @@ fn set_native(py: Python<'_>, x: &Array, index: &Bound<'_, PyAny>, value: &Bound
     {
         return Ok(());
     }
+    if let ([Item::Flag(on)], 0) = (items.as_slice(), x.view.ndim()) {
+        check_flag_values(py, *on, &source(value, dtype)?)?;
+    }
     let plan = index::plan(py, &x.view, &items)?;
     let Some(view) = plan.basic() else { return scatter(py, x, &plan, source(value, dtype)?) };
     let dest = x.with_view(view.clone());
@@ -209,9 +212,7 @@ fn set_masked(py: Python<'_>, x: &Array, mask: &Array, from: Source) -> PyResult
         return store(py, x, Source::Array(values), Some(mask));
     }
     if ndim > 1 {
-        return Err(PyTypeError::new_err(format!(
-            "NumPy boolean array indexing assignment requires a 0 or 1-dimensional input, input has {ndim} dimensions"
-        )));
+        return Err(too_many_dimensions(ndim));
     }
     warn_complex(py, values.view.dtype, x.view.dtype)?;
     let same = values.symbol().is_some() && record::same_mask(&values, mask);
@@ -235,11 +236,34 @@ fn fit_to_mask(py: Python<'_>, mask: &Array, mut values: Array) -> PyResult<Arra
     }
     let count = count_trues(py, mask)?;
     if n != count {
-        return Err(PyValueError::new_err(format!(
-            "NumPy boolean array indexing assignment cannot assign {n} input values to the {count} output values where the mask is true"
-        )));
+        return Err(wrong_count(n, count));
     }
     Ok(values)
+}
+
+fn too_many_dimensions(ndim: usize) -> PyErr {
+    PyTypeError::new_err(format!(
+        "NumPy boolean array indexing assignment requires a 0 or 1-dimensional input, input has {ndim} dimensions"
+    ))
+}
+
+fn wrong_count(n: usize, count: usize) -> PyErr {
+    PyValueError::new_err(format!(
+        "NumPy boolean array indexing assignment cannot assign {n} input values to the {count} output values where the mask is true"
+    ))
+}
+
+/// A boolean scalar is the mask of a 0-d array, and its values are checked like those of a mask.
+fn check_flag_values(py: Python<'_>, on: bool, from: &Source) -> PyResult<()> {
+    let Source::Array(values) = from else { return Ok(()) };
+    let mut values = values.clone();
+    errors::resolve(py, &mut values)?;
+    match values.view.shape.as_slice() {
+        [] | [1] => Ok(()),
+        &[n] if n == on as usize => Ok(()),
+        &[n] => Err(wrong_count(n, on as usize)),
+        shape => Err(too_many_dimensions(shape.len())),
+    }
 }
 
 /// How many elements a mask selects; a sync point.

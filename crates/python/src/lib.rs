@@ -20,6 +20,7 @@ mod provenance;
 mod reduce;
 mod scalar;
 mod select;
+mod selection;
 mod ufunc;
 
 use pyo3::prelude::*;

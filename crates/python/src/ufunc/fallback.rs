@@ -27,6 +27,10 @@ impl<'py> Lent<'py> {
             self.involved = true;
             return Ok(view);
         }
+        if api(py).is_array(obj) {
+            self.pairs.push((obj.clone(), obj.clone()));
+            return Ok(obj.clone());
+        }
         if let Ok(s) = obj.cast_exact::<Scalar>() {
             self.involved = true;
             let value = convert::value_of(py, &s.borrow().array)?;
