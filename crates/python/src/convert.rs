@@ -203,6 +203,21 @@ pub fn borrow_numpy(obj: &Bound<'_, PyAny>) -> PyResult<(Array, bool)> {
     Ok((adopt(&obj, &f, true), f.writeable))
 }
 
+/// Whether a NumPy array is a view of an array of ours.
+pub fn is_ours(obj: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let (obj, f) = describe_aligned(obj)?;
+    Ok(exported_by_us(&obj, &f).is_some())
+}
+
+/// A new array with a NumPy array's elements.
+pub fn copy_numpy(obj: &Bound<'_, PyAny>) -> PyResult<Array> {
+    let py = obj.py();
+    let (_, f) = describe_aligned(obj)?;
+    // SAFETY: NumPy's description of its own memory.
+    let copy = unsafe { record::from_host(f.dtype, &f.shape, &f.strides, f.data, || provenance::here(py)) };
+    copy.map_err(|e| errors::raise(py, e))
+}
+
 /// An array over the memory of a NumPy array that only the caller refers to; shared ones are borrowed instead.
 pub fn own_numpy(obj: &Bound<'_, PyAny>) -> PyResult<Array> {
     own_numpy_held(obj, 1)

@@ -136,6 +136,12 @@ fn asarray(
         });
     }
     if api(py).is_array(obj) {
+        // A shared array could change behind our back, so nothing on it could be deferred: we copy,
+        // unless that was forbidden.
+        if copy != Some(false) && !convert::is_ours(obj)? {
+            let array = convert::copy_numpy(obj)?;
+            return settle(py, array, wanted, None, how, ndmin, |array, _| handle::wrap(py, array));
+        }
         let (array, writeable) = convert::borrow_numpy(obj)?;
         return settle(py, array, wanted, copy, how, ndmin, |array, _| {
             let base = Some(obj.clone().unbind());
