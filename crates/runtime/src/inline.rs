@@ -3,7 +3,7 @@
 use crate::array::Array;
 use crate::cursor::Cursor;
 use crate::error::{ErrorKind, ExecError};
-use crate::node::{self, Nodes};
+use crate::node;
 use crate::operation::{Kind, Operation, Place, Source};
 use crate::plan::{self, TaskWork};
 use crate::prepare::out_of_memory;
@@ -21,8 +21,16 @@ type Result<T> = std::result::Result<T, ExecError>;
 #[inline]
 pub fn is_possible<'a>(elements: usize, mut reads: impl Iterator<Item = &'a Array>, outs: &[&Array]) -> bool {
     elements <= numloom_config::current().inline_size
-        && reads.all(|a| a.store.is_settled() && a.symbol().is_none() && !a.store.is_broken())
-        && outs.iter().all(|a| a.store.is_idle() && a.symbol().is_none())
+        && reads.all(|a| {
+            a.store.is_settled() && a.symbol().is_none() && !a.store.is_broken() && !is_slice_of_many(a, elements)
+        })
+        && outs.iter().all(|a| a.store.is_idle() && a.symbol().is_none() && !is_slice_of_many(a, elements))
+}
+
+/// A middling slice of a large array is likely one of many: a loop over slices. Deferred, they merge.
+#[inline]
+fn is_slice_of_many(a: &Array, elements: usize) -> bool {
+    elements > 1024 && a.store.nbytes() / 32 > elements * a.view.dtype.size()
 }
 
 pub fn no_memory(bytes: usize, op: &'static str) -> ExecError {
@@ -316,11 +324,7 @@ pub fn fold_dense(op: ScalarOp, lp: u8, input: &Array, axes: &[usize], out: &Arr
 
 /// Any other reduction: a plan of one task, run here.
 pub fn run_planned(op: Operation) -> Result<u8> {
-    let mut nodes: Nodes = node::build(std::slice::from_ref(&op));
-    if nodes.nodes.is_empty() {
-        return Ok(0);
-    }
-    nodes.stores.iter_mut().for_each(|s| s.live = true);
+    let mut nodes = node::build_one(&op);
     let plan = plan::plan(&mut nodes, false);
     let Some(TaskWork::Fused(fused)) = plan.tasks.first().map(|t| &t.work) else { return Ok(0) };
     let name = op.name();

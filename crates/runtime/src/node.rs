@@ -102,6 +102,15 @@ struct Family {
     risky: bool,
 }
 
+/// One operation on its own, wanted whoever can see its result.
+pub fn build_one(op: &Operation) -> Nodes {
+    let mut numbering = Numbering { ids: FxHashMap::default(), stores: Vec::new() };
+    let node = node_of(op, 0, &FxHashMap::default(), &mut numbering);
+    let mut stores = numbering.stores;
+    stores.iter_mut().for_each(|s| s.live = true);
+    Nodes { nodes: vec![node], stores, dead: Vec::new() }
+}
+
 pub fn build(ops: &[Operation]) -> Nodes {
     let mut numbering = Numbering { ids: FxHashMap::default(), stores: Vec::with_capacity(ops.len()) };
     let alive = find_alive(ops, &mut numbering);
@@ -234,7 +243,12 @@ fn node_of(op: &Operation, index: u32, families: &FxHashMap<usize, Family>, numb
     let mut spot = |p: &Place, domain: &[usize]| {
         let store = numbering.id(&p.store);
         let view = match &full {
-            Some(shape) if is_unsized(&p.view) => View::dense(p.view.dtype, shape, Order::C),
+            Some(shape) if is_unsized(&p.view) => {
+                // If the value has to outlive its task, it does so unpacked.
+                let dense = View::dense(p.view.dtype, shape, Order::C);
+                p.store.set_nbytes(dense.nbytes());
+                dense
+            }
             _ => p.view.broadcast_to(domain).unwrap_or_else(|| p.view.clone()),
         };
         Spot { store, view: settle(view) }

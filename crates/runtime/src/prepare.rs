@@ -90,12 +90,7 @@ fn late(task: &Task, op: &Operation) -> Result<Prepared> {
         at: op.at,
         fresh: op.fresh,
     };
-    let mut nodes = node::build(std::slice::from_ref(&copy));
-    // What nobody sees any more needs no work; it is over with the task.
-    if nodes.nodes.is_empty() {
-        return Ok(Prepared::Done);
-    }
-    nodes.stores.iter_mut().for_each(|s| s.live = true);
+    let mut nodes = node::build_one(&copy);
     let plan = plan::plan(&mut nodes, false);
     let Some(plan::TaskWork::Fused(fused)) = plan.tasks.first().map(|t| &t.work) else { return Ok(Prepared::Done) };
     let stores: Vec<_> = plan::stores_of(fused, &nodes);

@@ -6,7 +6,7 @@ use crate::inline;
 use crate::node::conflict;
 use crate::operation::Kind;
 use crate::provenance::Provenance;
-use crate::store::{LastPack, Origin, Store, Symbol};
+use crate::store::{LastPack, MadeBy, MadeFrom, Origin, Store, Symbol};
 use crate::sync;
 use crate::window::WINDOW;
 use numloom_ir::view::Order;
@@ -150,7 +150,39 @@ pub fn map(
         }
         return inline::run_strided(op, ins, outs, mask);
     }
+    note_maker(op, ins, outs[0], mask);
     push(inline::operation(Kind::Map(op), ins, outs, mask, at()))
+}
+
+/// Remembers what a new truth array was computed from.
+fn note_maker(op: MapOp, ins: &[Operand], out: &Array, mask: Option<&Array>) {
+    let MapOp::Scalar { op, lp } = op else { return };
+    if out.view.dtype != DType::Bool || out.store.version() != 0 || mask.is_some() {
+        return;
+    }
+    let from = |i: &Operand| match i {
+        Operand::Array(a) => {
+            MadeFrom::Place { store: Arc::downgrade(&a.store), version: a.store.version(), view: a.view.clone() }
+        }
+        Operand::Value(v) => MadeFrom::Value(*v),
+    };
+    let _ = out.store.made_by.set(MadeBy { op: (op, lp), ins: ins.iter().map(from).collect() });
+}
+
+/// Whether two masks are certain to hold the same truths: the same array, or computed alike from the same.
+fn same_truths(a: &Arc<Store>, a_view: &View, a_version: u64, b: &Array) -> bool {
+    if a_view != &b.view || a.version() != a_version {
+        return false;
+    }
+    if Arc::ptr_eq(a, &b.store) {
+        return true;
+    }
+    // Each was written once, by its maker.
+    let once = a_version == 1 && b.store.version() == 1;
+    match (a.made_by.get(), b.store.made_by.get()) {
+        (Some(x), Some(y)) => once && x.op == y.op && x.ins == y.ins,
+        _ => false,
+    }
 }
 
 /// The results go to new arrays first, because an output overlaps an input in other places.
@@ -374,6 +406,9 @@ pub fn empty_packed(like: &Array, dtype: DType, at: impl FnOnce() -> Provenance)
 /// `x[mask] = values` for 1-d values with as many elements as the mask has trues; of unknown length only if
 /// packed with the same mask (see `same_mask`).
 pub fn unpack(x: &Array, mask: &Array, values: &Array, at: impl FnOnce() -> Provenance) -> Result<()> {
+    let packed_with = values.store.origin.as_ref().filter(|_| values.symbol().is_some() && same_mask(values, mask));
+    let original = packed_with.map(|o| Array::new(o.mask.clone(), o.mask_view.clone()));
+    let mask = original.as_ref().unwrap_or(mask);
     let mut at_once = Some(at);
     let mut here: Option<Provenance> = None;
     let mut at = move || *here.get_or_insert_with(|| at_once.take().map_or_else(Provenance::default, |f| f()));
@@ -409,11 +444,9 @@ pub fn unpack(x: &Array, mask: &Array, values: &Array, at: impl FnOnce() -> Prov
     push(inline::operation(Kind::Unpack, &ins, &[x], None, at())).map(|_| ())
 }
 
-/// Whether an array of unknown length was packed with this very mask (still unchanged).
+/// Whether an array of unknown length was packed with this very mask (still unchanged), or its equal.
 pub fn same_mask(values: &Array, mask: &Array) -> bool {
-    values.store.origin.as_ref().is_some_and(|o| {
-        Arc::ptr_eq(&o.mask, &mask.store) && o.mask_view == mask.view && o.mask_version == mask.store.version()
-    })
+    values.store.origin.as_ref().is_some_and(|o| same_truths(&o.mask, &o.mask_view, o.mask_version, mask))
 }
 
 /// `nonzero` of a bool array: one int64 index array per axis, of unknown length.

@@ -269,6 +269,11 @@ impl Scheduler {
         if f.is_empty() { None } else { Some(f.remove(0)) }
     }
 
+    /// A failure that was raised through its own array is not raised again.
+    pub fn forget_failure(&self, e: &ExecError) {
+        self.failures.lock().retain(|f| f != e);
+    }
+
     pub fn take_reports(&self) -> Vec<FpReport> {
         std::mem::take(&mut *self.reports.lock())
     }

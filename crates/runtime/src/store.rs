@@ -4,8 +4,9 @@ use crate::error::ExecError;
 use crate::pool::{self, NoMemory};
 use crate::provenance::Provenance;
 use crate::task::Task;
-use numloom_ir::View;
+use numloom_ir::{ScalarOp, Value, View};
 use parking_lot::Mutex;
+use smallvec::SmallVec;
 use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -33,6 +34,8 @@ pub struct Store {
     pub(crate) error: OnceLock<Arc<ExecError>>,
     /// The last boolean index with this store as the mask, to know its length again.
     pub(crate) last_pack: Mutex<Option<LastPack>>,
+    /// For a truth array: what computed it, to recognise the same mask written twice (`z[~m] = z[~m] - 1`).
+    pub(crate) made_by: OnceLock<MadeBy>,
     /// Memory that belongs to somebody else, kept alive by this.
     owner: Option<Box<dyn Send + Sync>>,
     /// Tasks in flight that touch this store; used by the analysis alone.
@@ -58,6 +61,32 @@ pub(crate) struct Origin {
     pub own_version: u64,
 }
 
+/// An operation and what it read, as it was then. Holds no memory: stores are only told apart.
+#[derive(Clone)]
+pub(crate) struct MadeBy {
+    pub op: (ScalarOp, u8),
+    pub ins: SmallVec<[MadeFrom; 2]>,
+}
+
+#[derive(Clone)]
+pub(crate) enum MadeFrom {
+    Place { store: std::sync::Weak<Store>, version: u64, view: View },
+    Value(Value),
+}
+
+impl PartialEq for MadeFrom {
+    fn eq(&self, other: &MadeFrom) -> bool {
+        use MadeFrom::{Place, Value};
+        match (self, other) {
+            (Value(a), Value(b)) => a == b,
+            (Place { store, version, view }, Place { store: s, version: n, view: v }) => {
+                store.ptr_eq(s) && version == n && view == v
+            }
+            _ => false,
+        }
+    }
+}
+
 /// Version and view of a mask when it was last used, and the length that had.
 pub(crate) struct LastPack {
     pub version: u64,
@@ -80,6 +109,7 @@ impl Store {
             origin: None,
             error: OnceLock::new(),
             last_pack: Mutex::new(None),
+            made_by: OnceLock::new(),
             owner: None,
             accesses: Mutex::new(Vec::new()),
         }

@@ -27,6 +27,7 @@ pub(crate) fn wait_for(store: &Arc<Store>, interrupted: impl Fn() -> bool) -> Re
         }
     }
     if let Some(e) = store.error.get() {
+        SCHEDULER.forget_failure(e);
         return Err((**e).clone());
     }
     match SCHEDULER.take_failure() {

@@ -121,11 +121,12 @@ impl Window {
         let limit = numloom_config::current().window_size;
         // With a single core there is no worker: this thread runs what nobody waits for.
         let alone = numloom_config::current().cpus == 1;
-        let mut seen = 0;
+        // Length of the window when a wait began that nothing interrupted.
+        let mut stood_at = 0;
         while !self.stop.load(Ordering::Acquire) {
             let length = self.length.load(Ordering::Acquire);
-            if length >= limit || (length > 0 && length == seen) {
-                seen = 0;
+            if length >= limit || (length > 0 && length == stood_at) {
+                stood_at = 0;
                 // A defect in the analysis must not take the process down; the operations are lost
                 // with their stores, and the next sync point says so.
                 let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| self.flush()));
@@ -134,15 +135,15 @@ impl Window {
                 }
                 continue;
             }
-            seen = length;
+            stood_at = 0;
             let mut rung = self.bell.lock();
             if !*rung {
                 if length == 0 {
                     self.utility_sleeps.store(true, Ordering::Release);
                     self.rung.wait_for(&mut rung, Duration::from_millis(500));
                     self.utility_sleeps.store(false, Ordering::Release);
-                } else {
-                    self.rung.wait_for(&mut rung, IDLE);
+                } else if self.rung.wait_for(&mut rung, IDLE).timed_out() {
+                    stood_at = length;
                 }
             }
             *rung = false;

@@ -125,12 +125,18 @@ def join(g: Generator) -> Step | None:
 
 
 def matmul(g: Generator) -> Step | None:
-    a = g.pick(lambda v: v.ndim in (1, 2) and 0 < v.size <= 2000)
+    # Whether zero times infinity is looked at is up to the BLAS.
+    a = g.pick(lambda v: v.ndim in (1, 2) and 0 < v.size <= 2000 and numpy.isfinite(v).all())
     if a is None:
         return None
     v = g.scope[a]
     b = g.pick(
-        lambda w: w.ndim in (1, 2) and 0 < w.size <= 2000 and (w.shape[0] == v.shape[-1] or w.shape[-1] == v.shape[-1])
+        lambda w: (
+            w.ndim in (1, 2)
+            and 0 < w.size <= 2000
+            and numpy.isfinite(w).all()
+            and (w.shape[0] == v.shape[-1] or w.shape[-1] == v.shape[-1])
+        )
     )
     if b is None:
         return None

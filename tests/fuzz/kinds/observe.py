@@ -16,7 +16,11 @@ def read(g: Generator) -> Step | None:
     roll = rng.random()
     if roll < 0.35:
         name = g.pick(lambda v: v.dtype.kind in "iufb")
-        return name and Step("read", f"read(float({name}.sum()))", (name,), approx=is_float(g.scope[name]))
+        if name is None:
+            return None
+        # A half stays a half, so that it is compared as one.
+        total = f"numpy.float16({name}.sum())" if g.scope[name].dtype == "float16" else f"float({name}.sum())"
+        return Step("read", f"read({total})", (name,), approx=is_float(g.scope[name]))
     if roll < 0.6:
         name = g.pick(lambda v: v.size <= 40, exact=True)
         return name and Step("read", f"read({name}.tolist())" if roll < 0.5 else f"read(repr({name}))", (name,))
