@@ -187,6 +187,10 @@ impl<'a> Builder<'a> {
     fn lower(&mut self, at: usize, instr: &Instr, body: &mut Vec<Step>) {
         match *instr {
             Instr::Load { dst, operand } => match self.layouts[operand as usize] {
+                Layout::Dense if self.is_overwritten(dst, operand) => {
+                    self.allocate(dst);
+                    body.push(Step::Gather { dst, operand });
+                }
                 Layout::Dense => self.homes[dst as usize] = Some(Home::Operand(operand)),
                 Layout::Uniform => {
                     self.homes[dst as usize] = Some(Home::UniformOperand(operand));
@@ -233,6 +237,12 @@ impl<'a> Builder<'a> {
                 self.release_dead(at, instr);
             }
         }
+    }
+
+    /// Whether the operand is stored to while the register loaded from it is still needed.
+    fn is_overwritten(&self, reg: Reg, operand: OperandId) -> bool {
+        let last = self.last_use[reg as usize];
+        self.kernel.instrs[..last].iter().any(|i| matches!(i, Instr::Store { operand: o, .. } if *o == operand))
     }
 
     fn call(&self, instr: &Instr) -> Step {

@@ -3,7 +3,7 @@
 //! group over the joined slices.
 
 use crate::fuse::{Group, Grouping};
-use crate::node::{Input, Node, Nodes, Spot, StoreId, Work, conflict};
+use crate::node::{Input, Node, Spot, StoreId, Work, conflict};
 use numloom_ir::{Overlap, View};
 use rustc_hash::FxHashMap;
 
@@ -13,7 +13,7 @@ pub fn merge_last(g: &mut Grouping) {
     if n < 2 {
         return;
     }
-    let Some(axis) = match_groups(g.nodes, &g.groups[n - 2], &g.groups[n - 1]) else { return };
+    let Some(axis) = match_groups(g, n - 2, n - 1) else { return };
     let Some(last) = g.groups.pop() else { return };
     for t in &last.touches {
         g.by_store[t.store as usize].retain(|(group, _)| *group != (n - 1) as u32);
@@ -33,14 +33,15 @@ pub fn merge_last(g: &mut Grouping) {
 }
 
 /// The axis along which `b` is the same work as `a`, one slice further.
-fn match_groups(nodes: &Nodes, a: &Group, b: &Group) -> Option<usize> {
+fn match_groups(g: &Grouping, first: usize, second: usize) -> Option<usize> {
+    let (nodes, a, b) = (&*g.nodes, &g.groups[first], &g.groups[second]);
     if !a.fused || !b.fused || a.nodes.len() != b.nodes.len() || a.domain.len() != b.domain.len() {
         return None;
     }
     if a.reduced.is_some() || b.reduced.is_some() || a.domain.contains(&0) || b.domain.contains(&0) {
         return None;
     }
-    let mut m = Match { nodes, a, b, axis: None, still: Vec::new(), twins: FxHashMap::default() };
+    let mut m = Match { grouping: g, first, second, axis: None, still: Vec::new(), twins: FxHashMap::default() };
     for (&i, &j) in a.nodes.iter().zip(&b.nodes) {
         if !m.nodes_match(&nodes.nodes[i as usize], &nodes.nodes[j as usize]) {
             return None;
@@ -71,9 +72,9 @@ fn is_elementwise(group: &Group, axis: usize, extent: usize) -> bool {
 }
 
 struct Match<'a> {
-    nodes: &'a Nodes,
-    a: &'a Group,
-    b: &'a Group,
+    grouping: &'a Grouping<'a>,
+    first: usize,
+    second: usize,
     axis: Option<usize>,
     /// Views that both read in the same place.
     still: Vec<View>,
@@ -104,7 +105,7 @@ impl Match<'_> {
         if s.store == t.store {
             return self.views_neighbour(&s.view, &t.view);
         }
-        if !self.is_temporary(s.store, self.a) || !self.is_temporary(t.store, self.b) {
+        if !self.is_temporary(s.store, self.first) || !self.is_temporary(t.store, self.second) {
             return false;
         }
         s.view.dtype == t.view.dtype
@@ -113,18 +114,20 @@ impl Match<'_> {
     }
 
     /// Made, used and forgotten inside its group.
-    fn is_temporary(&self, store: StoreId, group: &Group) -> bool {
-        let local = &self.nodes.stores[store as usize];
-        let last = group.nodes.last().copied().unwrap_or(0);
-        !local.live && local.fresh && local.last <= last
+    fn is_temporary(&self, store: StoreId, group: usize) -> bool {
+        let local = &self.grouping.nodes.stores[store as usize];
+        let last = self.grouping.groups[group].nodes.last().copied().unwrap_or(0);
+        let alone = self.grouping.by_store[store as usize].iter().all(|&(g, _)| g as usize == group);
+        !local.live && local.fresh && local.last <= last && alone
     }
 
     fn views_neighbour(&mut self, v: &View, w: &View) -> bool {
         if v.dtype != w.dtype || v.strides != w.strides {
             return false;
         }
+        let extents = &self.grouping.groups[self.first].domain;
         let fits = |axis: usize| {
-            let shift = v.strides[axis] * self.a.domain[axis] as isize;
+            let shift = v.strides[axis] * extents[axis] as isize;
             v.offset as isize + shift == w.offset as isize
                 && (0..v.shape.len()).all(|k| k == axis || v.shape[k] == w.shape[k])
         };

@@ -80,7 +80,12 @@ pub fn data(a: &Array) -> Result<*mut u8> {
 /// While this lives, foreign code may see the array's bytes, so operations on its store are not deferred.
 pub struct Exposure(Array);
 
+/// Foreign code may write, so what was recorded to read the bytes before is waited for.
 pub fn expose(a: &Array) -> Exposure {
+    if !a.store.is_idle() {
+        WINDOW.flush();
+        SCHEDULER.wait(|| a.store.is_idle(), || false);
+    }
     a.store.exposed.fetch_add(1, Ordering::AcqRel);
     Exposure(a.clone())
 }
