@@ -226,10 +226,9 @@ def repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
     axis = normalize_axis_index(axis, a.ndim)
     if isinstance(repeats, int | numpy.integer) and repeats >= 0:
         wide = a.reshape(*a.shape[: axis + 1], 1, *a.shape[axis + 1 :])
-        shape = (*a.shape[: axis + 1], int(repeats), *a.shape[axis + 1 :])
-        return _core.broadcast_to(wide, shape).reshape(
-            *a.shape[:axis], a.shape[axis] * int(repeats), *a.shape[axis + 1 :]
-        )
+        made = _core.empty((*a.shape[:axis], a.shape[axis] * int(repeats), *a.shape[axis + 1 :]), dtype=a.dtype)
+        made.reshape(*a.shape[: axis + 1], int(repeats), *a.shape[axis + 1 :])[...] = wide
+        return made
     counts = numpy.asarray(_core.to_numpy(repeats) if isinstance(repeats, ndarray) else repeats)
     if counts.dtype.kind not in "iu" or counts.ndim > 1:
         raise Unsupported("an error that NumPy words")
@@ -249,8 +248,9 @@ def tile(A: Any, reps: Any) -> Any:
     sizes = (1,) * (ndim - a.ndim) + a.shape
     counts = (1,) * (ndim - len(counts)) + counts
     wide = a.reshape([side for size in sizes for side in (1, size)])
-    spread = _core.broadcast_to(wide, [side for count, size in zip(counts, sizes) for side in (count, size)])
-    return spread.reshape([count * size for count, size in zip(counts, sizes)])
+    made = _core.empty([count * size for count, size in zip(counts, sizes)], dtype=a.dtype)
+    made.reshape([side for count, size in zip(counts, sizes) for side in (count, size)])[...] = wide
+    return made
 
 
 @native

@@ -7,12 +7,34 @@ pub type Dims = SmallVec<[usize; 4]>;
 pub type Strides = SmallVec<[isize; 4]>;
 
 /// Offset and strides are in bytes from the start of the store; a stride of 0 broadcasts.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(PartialEq, Eq, Hash, Debug)]
 pub struct View {
     pub dtype: DType,
     pub offset: usize,
     pub shape: Dims,
     pub strides: Strides,
+}
+
+impl Clone for View {
+    #[inline]
+    fn clone(&self) -> View {
+        View {
+            dtype: self.dtype,
+            offset: self.offset,
+            shape: copied(&self.shape),
+            strides: copied(&self.strides),
+        }
+    }
+}
+
+/// A clone that copies the inline numbers in one go instead of one by one.
+#[inline]
+pub fn copied<T: Copy>(v: &SmallVec<[T; 4]>) -> SmallVec<[T; 4]> {
+    if v.spilled() {
+        return SmallVec::from_slice(v);
+    }
+    // SAFETY: not spilled, so it owns no memory, and its elements are plain numbers.
+    unsafe { std::ptr::read(v) }
 }
 
 /// NumPy's memory orders for new arrays.
@@ -23,7 +45,16 @@ pub enum Order {
 }
 
 /// Strides of a dense array of this shape.
+#[inline]
 pub fn dense_strides(itemsize: usize, shape: &[usize], order: Order) -> Strides {
+    match shape.len() {
+        0 => Strides::new(),
+        1 => SmallVec::from_buf_and_len([itemsize as isize, 0, 0, 0], 1),
+        _ => dense_strides_of_many(itemsize, shape, order),
+    }
+}
+
+fn dense_strides_of_many(itemsize: usize, shape: &[usize], order: Order) -> Strides {
     let mut strides: Strides = SmallVec::from_elem(0, shape.len());
     let mut step = itemsize as isize;
     let mut put = |i: usize| {
@@ -38,7 +69,11 @@ pub fn dense_strides(itemsize: usize, shape: &[usize], order: Order) -> Strides 
 }
 
 /// The number of elements; `None` when it does not fit in memory arithmetic.
+#[inline]
 pub fn checked_size(shape: &[usize]) -> Option<usize> {
+    if let [n] = shape {
+        return Some(*n).filter(|&n| n <= isize::MAX as usize);
+    }
     if shape.contains(&0) {
         return Some(0);
     }
@@ -86,6 +121,7 @@ impl View {
     }
 
     /// Dense in C order (axes of extent 1 and empty arrays do not matter).
+    #[inline]
     pub fn is_c_contiguous(&self) -> bool {
         let mut step = self.dtype.size() as isize;
         for (&d, &s) in self.shape.iter().zip(&self.strides).rev() {
@@ -131,6 +167,7 @@ impl View {
     }
 
     /// The element at index `i` of `axis`; the axis disappears. `i` must be in range.
+    #[inline]
     pub fn index(&self, axis: usize, i: usize) -> View {
         let mut v = self.clone();
         v.offset = (v.offset as isize + i as isize * v.strides[axis]) as usize;
@@ -265,8 +302,11 @@ impl View {
 
     /// Strides of a new dense array whose axes are laid out in this view's order (NumPy's 'K').
     pub fn dense_like(&self, dtype: DType) -> View {
-        let strides = keep_order_strides(dtype.size(), &self.shape, &[&self.strides]);
-        View { dtype, offset: 0, shape: self.shape.clone(), strides }
+        let strides = match self.ndim() {
+            0 | 1 => dense_strides(dtype.size(), &self.shape, Order::C),
+            _ => keep_order_strides(dtype.size(), &self.shape, &[&self.strides]),
+        };
+        View { dtype, offset: 0, shape: copied(&self.shape), strides }
     }
 }
 

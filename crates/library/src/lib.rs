@@ -9,6 +9,8 @@ mod gather;
 mod index;
 mod matmul;
 mod matvec;
+#[cfg(target_arch = "x86_64")]
+mod matvec_avx512;
 mod merge;
 mod pack;
 mod quicksort;

@@ -2,6 +2,8 @@
 
 use crate::element::{read_run, write_run};
 use crate::matmul::{Product, add_up, fetch};
+#[cfg(target_arch = "x86_64")]
+use crate::matvec_avx512 as avx512;
 use crate::scratch::Buffer;
 use crate::vector::vectorized;
 use crate::walk::{piece, pieces};
@@ -11,8 +13,10 @@ use std::ops::Range;
 
 /// Elements of the matrix in one tile.
 const TILE: usize = 1 << 18;
+/// Results of one tile where the matrix lies column by column: long enough for the memory to stream.
+const COLUMN: usize = 2048;
 /// Summands of one partial sum. A multiple of every kernel's unrolling.
-const CHUNK: usize = 1 << 14;
+const CHUNK: usize = 1 << 16;
 
 /// How a product of `len` results with `depth` summands each is cut: blocks of results x pieces of the sum.
 #[derive(Clone, Copy)]
@@ -28,8 +32,8 @@ impl Plan {
     pub fn new(len: usize, depth: usize, by_columns: bool) -> Plan {
         let area = len.saturating_mul(depth);
         if by_columns && len > 64 {
-            let blocks = pieces(len, 1024);
-            let chunks = (pieces(area, TILE) / blocks).clamp(1, 64).min(depth);
+            let blocks = pieces(len, COLUMN);
+            let chunks = (pieces(area, TILE) / blocks).min(32usize.div_ceil(blocks)).clamp(1, depth);
             return Plan { len, depth, blocks, chunks };
         }
         let blocks = pieces(area, TILE).min(len.div_ceil(64));
@@ -80,15 +84,20 @@ impl<'a, T: Product> Call<'a, T> {
 
     /// Computes a block of results, or of partial sums into `partial`.
     pub unsafe fn tile(&self, plan: &Plan, tile: usize, partial: *mut T) -> Result<(), LibraryError> {
-        let rows = piece(plan.len, plan.blocks, tile / plan.chunks);
+        let rows = grouped(plan.len, plan.blocks, tile / plan.chunks);
         let chunk = tile % plan.chunks;
         let depth = piece(plan.depth, plan.chunks, chunk);
-        let sums = Buffer::new::<T>(rows.len())?;
-        let sums = if plan.chunks > 1 { partial.add(chunk * plan.len + rows.start) } else { sums.as_ptr::<T>() };
-        self.block(rows.clone(), depth, sums)?;
-        if plan.chunks == 1 {
-            self.store(sums, rows);
+        if plan.chunks > 1 {
+            return self.block(rows.clone(), depth, partial.add(chunk * plan.len + rows.start));
         }
+        let (dtype, y, step) = self.y;
+        let to = y.offset(rows.start as isize * step) as *mut T;
+        if dtype == T::DTYPE && step == size_of::<T>() as isize && to.is_aligned() {
+            return self.block(rows, depth, to);
+        }
+        let sums = Buffer::new::<T>(rows.len())?;
+        self.block(rows.clone(), depth, sums.as_ptr())?;
+        self.store(sums.as_ptr(), rows);
         Ok(())
     }
 
@@ -135,6 +144,13 @@ impl<'a, T: Product> Call<'a, T> {
     }
 }
 
+/// A piece of the results, cut at multiples of the rows that kernels take at once.
+fn grouped(len: usize, parts: usize, i: usize) -> Range<usize> {
+    const GROUP: usize = 16;
+    let groups = piece(len.div_ceil(GROUP), parts, i);
+    (groups.start * GROUP).min(len)..(groups.end * GROUP).min(len)
+}
+
 /// Running sums of a dot product: enough to hide the latency of an addition.
 const LANES: usize = 32;
 /// Elements summed up before the running sums are folded: keeps the error that of pairwise summation.
@@ -142,6 +158,14 @@ const STRETCH: usize = 1024;
 
 /// Dot products of dense rows with `x`.
 unsafe fn dots<T: Product>(a: *const T, row_step: isize, x: *const T, n: usize, k: usize, sums: *mut T) {
+    #[cfg(target_arch = "x86_64")]
+    if avx512::is_available() {
+        match T::DTYPE {
+            DType::F32 => return avx512::single::dots(a.cast(), row_step, x.cast(), n, k, sums.cast()),
+            DType::F64 => return avx512::double::dots(a.cast(), row_step, x.cast(), n, k, sums.cast()),
+            _ => {}
+        }
+    }
     if k <= 128 {
         return vectorized(
             #[inline(always)]
@@ -206,6 +230,14 @@ unsafe fn columns<T: Product>(
     k: usize,
     sums: *mut T,
 ) {
+    #[cfg(target_arch = "x86_64")]
+    if avx512::is_available() && (row_step == 1 || n == 1) {
+        match T::DTYPE {
+            DType::F32 => return avx512::single::columns(a.cast(), col_step, x.cast(), n, k, sums.cast()),
+            DType::F64 => return avx512::double::columns(a.cast(), col_step, x.cast(), n, k, sums.cast()),
+            _ => {}
+        }
+    }
     for i in 0..n {
         sums.add(i).write(T::ZERO);
     }

@@ -219,7 +219,7 @@ fn settle(
 #[pyo3(signature = (array, copy=false))]
 fn from_numpy(array: &Bound<'_, PyAny>, copy: bool) -> PyResult<Py<PyAny>> {
     convert::expect_numpy(array)?;
-    asarray(array, None, copy.then_some(true), None, 0)
+    asarray(array, None, Some(copy), None, 0)
 }
 
 /// Takes over a fresh NumPy result without a copy; one that somebody else still holds stays shared.
@@ -243,7 +243,7 @@ fn from_dlpack(x: &Bound<'_, PyAny>, device: Option<&Bound<'_, PyAny>>, copy: Op
     kwargs.set_item("device", device)?;
     kwargs.set_item("copy", copy)?;
     let numpy = api(py).numpy(py).call_method("from_dlpack", (x,), Some(&kwargs))?;
-    asarray(&numpy, None, None, None, 0)
+    asarray(&numpy, None, Some(false), None, 0)
 }
 
 /// Unpickles: `version` says how `data` is to be read.

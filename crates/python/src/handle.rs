@@ -23,7 +23,8 @@ impl NdArray {
     }
 }
 
-#[pyclass(name = "Scalar", module = "numloom", weakref)]
+// A mapping, so that its `__getitem__` does not make it iterable.
+#[pyclass(name = "Scalar", module = "numloom", weakref, mapping)]
 pub struct Scalar {
     pub array: Array,
 }

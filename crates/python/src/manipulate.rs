@@ -26,7 +26,10 @@ pub fn reshape(x: &Bound<'_, NdArray>, wanted: &[isize], order: Order, copy: Opt
     if copy == Some(false) {
         return Err(PyValueError::new_err("Unable to avoid creating a copy while reshaping."));
     }
-    handle::wrap(py, flat_copy(py, &array, &shape, order)?)
+    // As in NumPy, the result is a view of the copy.
+    let copy = Bound::new(py, NdArray::owning(flat_copy(py, &array, &shape, order)?))?;
+    let view = copy.borrow().array.clone();
+    handle::wrap_view(&copy, view)
 }
 
 /// A dense copy in `order`, reshaped in that order.

@@ -466,7 +466,10 @@ impl NdArray {
 
     fn __float__(slf: &Bound<'_, Self>) -> PyResult<f64> {
         let v = one_value(slf)?;
-        assign::warn_complex(slf.py(), v.dtype, DType::F64)?;
+        if v.dtype.is_complex() {
+            let message = "float() argument must be a string or a real number, not 'complex'";
+            return Err(PyTypeError::new_err(message));
+        }
         Ok(v.to_f64())
     }
 

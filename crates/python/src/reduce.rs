@@ -99,9 +99,16 @@ fn cumprod<'py>(x: Object<'_, 'py>, p: Params<'_, 'py>) -> Native<Py<PyAny>> {
 
 fn arg_extreme<'py>(largest: bool, x: Object<'_, 'py>, p: Params<'_, 'py>) -> Native<Py<PyAny>> {
     let py = x.py();
-    let input = input(x)?;
+    let mut input = input(x)?;
+    let at = given(&p[0]).map(|a| axis(py, a, input.view.ndim().max(1))).transpose()?;
+    // A scalar has the axis of an array of one element, which is gone in the result even under `keepdims`.
+    if input.view.ndim() == 0 && at.is_some() {
+        input = input.with_view(input.view.expand(0));
+        if flag(p[2].as_ref())? {
+            return Err(Stop::ToNumpy);
+        }
+    }
     let ndim = input.view.ndim();
-    let at = given(&p[0]).map(|a| axis(py, a, ndim)).transpose()?;
     let keepdims = flag(p[2].as_ref())?;
     let mut shape: Dims = match at {
         Some(a) => input.view.shape.iter().enumerate().filter(|(i, _)| *i != a).map(|(_, d)| *d).collect(),

@@ -238,7 +238,8 @@ pub fn wrap_index(i: isize, extent: usize, axis: usize) -> PyResult<usize> {
 }
 
 fn check_mask_axis(axis: usize, extent: usize, mask: usize) -> PyResult<()> {
-    if extent != mask {
+    // NumPy takes a mask of no elements for any extent.
+    if extent != mask && mask != 0 {
         return Err(PyIndexError::new_err(format!(
             "boolean index did not match indexed array along axis {axis}; size of axis is {extent} but size of corresponding boolean axis is {mask}"
         )));

@@ -166,7 +166,7 @@ fn note_maker(op: MapOp, ins: &[Operand], out: &Array, mask: Option<&Array>) {
         }
         Operand::Value(v) => MadeFrom::Value(*v),
     };
-    let _ = out.store.made_by.set(MadeBy { op: (op, lp), ins: ins.iter().map(from).collect() });
+    let _ = out.store.made_by.set(Box::new(MadeBy { op: (op, lp), ins: ins.iter().map(from).collect() }));
 }
 
 /// Whether two masks are certain to hold the same truths: the same array, or computed alike from the same.
@@ -360,7 +360,7 @@ fn symbol_of(mask: &Array) -> Symbol {
         return s;
     }
     let symbol = Symbol::default();
-    *last = Some(LastPack { version, view: mask.view.clone(), symbol: Arc::downgrade(&symbol) });
+    *last = Some(Box::new(LastPack { version, view: mask.view.clone(), symbol: Arc::downgrade(&symbol) }));
     symbol
 }
 
@@ -373,7 +373,7 @@ fn packed_array(dtype: DType, mask: &Array, axis: Option<usize>, symbol: &Symbol
         // The operation that makes it is its first write.
         own_version: 1,
     };
-    let store = Store::with_symbol(symbol.clone(), origin, at);
+    let store = Store::with_symbol(symbol.clone(), Arc::new(origin), at);
     let view = View {
         dtype,
         offset: 0,
@@ -387,12 +387,11 @@ fn packed_array(dtype: DType, mask: &Array, axis: Option<usize>, symbol: &Symbol
 pub fn empty_packed(like: &Array, dtype: DType, at: impl FnOnce() -> Provenance) -> Result<Array> {
     match (like.symbol(), &like.store.origin) {
         (Some(symbol), Some(origin)) => {
-            let mask = Array::new(origin.mask.clone(), origin.mask_view.clone());
-            let mut store = Store::with_symbol(symbol.clone(), origin.clone(), at());
-            if let Some(o) = &mut store.origin {
-                o.axis = None;
-            }
-            drop(mask);
+            let origin = match origin.axis {
+                None => origin.clone(),
+                Some(_) => Arc::new(Origin { axis: None, ..Origin::clone(origin) }),
+            };
+            let store = Store::with_symbol(symbol.clone(), origin, at());
             let mut view = like.view.clone();
             view.dtype = dtype;
             view.offset = 0;

@@ -8,7 +8,10 @@ macro_rules! counters {
 
         /// Name, value and meaning of every counter, in the order to print.
         pub fn all() -> Vec<(&'static str, u64, &'static str)> {
-            vec![$((stringify!($name), $name.load(Ordering::Relaxed), $help)),*]
+            let mut rows = vec![$((stringify!($name), $name.load(Ordering::Relaxed), $help)),*];
+            // What ran inline is counted once as it runs, and added here.
+            rows[0].1 += INLINE.load(Ordering::Relaxed);
+            rows
         }
     };
 }
@@ -46,4 +49,11 @@ pub fn freed(n: usize) {
 
 pub fn live_bytes() -> usize {
     LIVE_BYTES.load(Ordering::Relaxed) as usize
+}
+
+/// Counts an operation that ran inline. Callers hold the interpreter's lock, so a plain addition loses nothing that
+/// matters.
+#[inline]
+pub fn count_inline() {
+    INLINE.store(INLINE.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
 }

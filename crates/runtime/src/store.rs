@@ -29,13 +29,13 @@ pub struct Store {
     version: AtomicU64,
     pub(crate) symbol: Option<Symbol>,
     /// What a data-dependent store was made from.
-    pub(crate) origin: Option<Origin>,
+    pub(crate) origin: Option<Arc<Origin>>,
     /// Why it has no contents.
     pub(crate) error: OnceLock<Arc<ExecError>>,
     /// The last boolean index with this store as the mask, to know its length again.
-    pub(crate) last_pack: Mutex<Option<LastPack>>,
+    pub(crate) last_pack: Mutex<Option<Box<LastPack>>>,
     /// For a truth array: what computed it, to recognise the same mask written twice (`z[~m] = z[~m] - 1`).
-    pub(crate) made_by: OnceLock<MadeBy>,
+    pub(crate) made_by: OnceLock<Box<MadeBy>>,
     /// Memory that belongs to somebody else, kept alive by this.
     owner: Option<Box<dyn Send + Sync>>,
     /// Tasks in flight that touch this store; used by the analysis alone.
@@ -94,7 +94,39 @@ pub(crate) struct LastPack {
     pub symbol: std::sync::Weak<OnceLock<usize>>,
 }
 
+/// Contents of at most this many bytes come straight from the heap, uncounted: they are many and short-lived.
+pub(crate) const SMALL: usize = 1024;
+const SMALL_ALIGN: usize = 16;
+
+#[inline]
+fn small_layout(nbytes: usize) -> Layout {
+    // SAFETY: a power of two, and far from overflowing.
+    unsafe { Layout::from_size_align_unchecked(nbytes.max(1), SMALL_ALIGN) }
+}
+
+#[inline]
+fn allocate_small(nbytes: usize) -> *mut u8 {
+    // SAFETY: the size is not zero.
+    unsafe { std::alloc::alloc(small_layout(nbytes)) }
+}
+
+fn allocate(nbytes: usize) -> Result<*mut u8, NoMemory> {
+    if nbytes > SMALL {
+        return pool::allocate(nbytes);
+    }
+    let p = allocate_small(nbytes);
+    if p.is_null() { Err(NoMemory(nbytes)) } else { Ok(p) }
+}
+
+/// # Safety
+/// `p` must come from `allocate(nbytes)` (or `allocate_small`) and not be used afterwards.
+#[inline]
+unsafe fn free(p: *mut u8, nbytes: usize) {
+    if nbytes > SMALL { pool::free(p, nbytes) } else { std::alloc::dealloc(p, small_layout(nbytes)) }
+}
+
 impl Store {
+    #[inline]
     pub fn new(nbytes: usize, provenance: Provenance) -> Store {
         Store {
             nbytes: AtomicUsize::new(nbytes),
@@ -116,11 +148,26 @@ impl Store {
     }
 
     /// A store whose length is not known yet.
-    pub(crate) fn with_symbol(symbol: Symbol, origin: Origin, provenance: Provenance) -> Store {
+    pub(crate) fn with_symbol(symbol: Symbol, origin: Arc<Origin>, provenance: Provenance) -> Store {
         let mut s = Store::new(0, provenance);
         s.symbol = Some(symbol);
         s.origin = Some(origin);
         s
+    }
+
+    /// A small store that the caller is about to fill, seen by one handle; null without memory.
+    #[inline]
+    pub(crate) fn small(nbytes: usize) -> Option<Store> {
+        debug_assert!(nbytes <= SMALL);
+        let p = allocate_small(nbytes);
+        if p.is_null() {
+            return None;
+        }
+        let mut s = Store::new(nbytes, Provenance::default());
+        s.data = AtomicPtr::new(p);
+        s.handles = AtomicU32::new(1);
+        s.version = AtomicU64::new(1);
+        Some(s)
     }
 
     /// A store over memory of somebody else.
@@ -131,14 +178,17 @@ impl Store {
         s
     }
 
+    #[inline]
     pub fn version(&self) -> u64 {
         self.version.load(Ordering::Relaxed)
     }
 
+    #[inline]
     pub(crate) fn wrote(&self) {
         self.version.fetch_add(1, Ordering::Relaxed);
     }
 
+    #[inline]
     pub fn nbytes(&self) -> usize {
         self.nbytes.load(Ordering::Acquire)
     }
@@ -168,17 +218,18 @@ impl Store {
 
     fn allocate(&self) -> Result<*mut u8, NoMemory> {
         let n = self.nbytes();
-        let p = pool::allocate(n)?;
+        let p = allocate(n)?;
         match self.data.compare_exchange(std::ptr::null_mut(), p, Ordering::AcqRel, Ordering::Acquire) {
             Ok(_) => Ok(p),
             Err(other) => {
                 // SAFETY: `p` was never shared.
-                unsafe { pool::free(p, n) };
+                unsafe { free(p, n) };
                 Ok(other)
             }
         }
     }
 
+    #[inline]
     pub fn is_broken(&self) -> bool {
         self.error.get().is_some()
     }
@@ -200,8 +251,8 @@ impl Drop for Store {
     fn drop(&mut self) {
         let p = *self.data.get_mut();
         if !p.is_null() && self.owner.is_none() {
-            // SAFETY: the last reference is going; the bytes came from the pool.
-            unsafe { pool::free(p, self.nbytes()) };
+            // SAFETY: the last reference is going; the bytes came from `allocate`.
+            unsafe { free(p, self.nbytes()) };
         }
     }
 }

@@ -90,7 +90,9 @@ def assign(g: Generator) -> Step | None:
     other = g.operand(piece.shape, lambda w: numpy.can_cast(w.dtype, v.dtype, "same_kind"))
     if other is None:
         return None
-    return Step("assign", f"{target}[{index}] = {other[0]}", names_of((target,), other[1]), target=target)
+    # NumPy reads elements it has just written when the 1-d strides of overlapping views differ: copied first.
+    code = f"{target}[{index}] = np.array({other[0]})"
+    return Step("assign", code, names_of((target,), other[1]), target=target)
 
 
 def convert(g: Generator) -> Step | None:

@@ -3,10 +3,9 @@
 use super::{Object, Params, input};
 use crate::fperr::Watch;
 use crate::handle::{self, NdArray};
-use crate::ufunc::arguments::{Axes, Bound1, axes, flag, given};
+use crate::ufunc::arguments::{Axes, Bound1, flag, given, strict_axes};
 use crate::ufunc::call::{compute, compute_into};
 use crate::ufunc::input::{Input, Native, Stop, failed};
-use crate::ufunc::products::cast;
 use crate::ufunc::reduction::{Fold, Initial, fold, fold_all, reduction_mask, reduction_out, result};
 use crate::ufunc::resolve::loop_for;
 use crate::{convert, provenance};
@@ -100,11 +99,11 @@ fn quotient(py: Python<'_>, total: &Array, divisor: &Divisor, dtype: DType, out:
     Ok(array)
 }
 
-/// The type a mean is summed in, and the type of the result.
-fn mean_types(input: DType, dtype: Option<DType>) -> (DType, DType) {
+/// The type a mean is summed in, and the type of the result. Only plain means sum halves in single precision.
+fn mean_types(input: DType, dtype: Option<DType>, spread: bool) -> (DType, DType) {
     match (dtype, input) {
         (Some(d), _) => (d, d),
-        (None, DType::F16) => (DType::F32, DType::F16),
+        (None, DType::F16) if !spread => (DType::F32, DType::F16),
         (None, d) if d.is_inexact() => (d, d),
         _ => (DType::F64, DType::F64),
     }
@@ -146,15 +145,19 @@ struct Moments<'py> {
 }
 
 impl<'py> Moments<'py> {
-    fn read(x: Object<'_, 'py>, [axis, dtype, out, keepdims, place]: [&Bound1<'py>; 5]) -> Native<Moments<'py>> {
+    fn read(
+        x: Object<'_, 'py>,
+        [axis, dtype, out, keepdims, place]: [&Bound1<'py>; 5],
+        spread: bool,
+    ) -> Native<Moments<'py>> {
         let py = x.py();
         let input = input(x)?;
         Ok(Moments {
-            axes: axes(py, given(axis), input.view.ndim())?,
+            axes: strict_axes(py, given(axis), input.view.ndim())?,
             keepdims: flag(keepdims.as_ref())?,
             mask: reduction_mask(place.as_ref(), &input)?,
             out: reduction_out(given(out))?,
-            types: mean_types(input.view.dtype, convert::dtype_option(given(dtype))?),
+            types: mean_types(input.view.dtype, convert::dtype_option(given(dtype))?, spread),
             input,
         })
     }
@@ -213,7 +216,7 @@ impl<'py> Moments<'py> {
 
 pub fn mean<'py>(x: Object<'_, 'py>, p: Params<'_, 'py>) -> Native<Py<PyAny>> {
     let py = x.py();
-    let m = Moments::read(x, [&p[0], &p[1], &p[2], &p[3], &p[4]])?;
+    let m = Moments::read(x, [&p[0], &p[1], &p[2], &p[3], &p[4]], false)?;
     let divisor = Count::of(py, &m.input, &m.axes, m.mask.as_ref())?.less(py, 0.0)?;
     divisor.warn_if_zero(py, c"Mean of empty slice")?;
     let total = m.total(py, &m.input, m.types.0)?;
@@ -248,7 +251,7 @@ fn spread<'py>(x: Object<'_, 'py>, p: Params<'_, 'py>, root: bool) -> Native<Py<
         (Some(d), None) | (None, Some(d)) => d.extract::<f64>().map_err(|_| Stop::ToNumpy)?,
         _ => return Err(Stop::ToNumpy),
     };
-    let m = Moments::read(x, [axis, dtype, out, keepdims, place])?;
+    let m = Moments::read(x, [axis, dtype, out, keepdims, place], true)?;
     let whole = Count::of(py, &m.input, &m.axes, m.mask.as_ref())?;
     let (count, divisor) = match whole {
         Count::Same(n) => (Divisor::Same(n as f64), Count::Same(n).less(py, ddof)?),
@@ -257,8 +260,7 @@ fn spread<'py>(x: Object<'_, 'py>, p: Params<'_, 'py>, root: bool) -> Native<Py<
     divisor.warn_if_zero(py, c"Degrees of freedom <= 0 for slice")?;
     let total = m.total(py, &m.input, m.types.0)?;
     let centre = quotient(py, &total, &count, m.types.0, None)?;
-    let wide = if m.input.view.dtype == DType::F16 { cast(py, m.input.clone(), DType::F32)? } else { m.input.clone() };
-    let distance = compute(py, ScalarOp::Subtract, &[Input::Array(wide), Input::Array(centre)])?;
+    let distance = compute(py, ScalarOp::Subtract, &[Input::Array(m.input.clone()), Input::Array(centre)])?;
     let squares = squared(py, distance)?;
     let sum_type = if m.types.0.is_complex() { m.types.0.real() } else { m.types.0 };
     let total = m.total(py, &squares, sum_type)?;

@@ -51,6 +51,15 @@ pub fn axes(py: Python<'_>, value: Option<&Bound<'_, PyAny>>, ndim: usize) -> Na
     Ok(SmallVec::from_elem(axis(py, value, ndim)?, 1))
 }
 
+/// Like `axes`, where even scalars allow no axis.
+pub fn strict_axes(py: Python<'_>, value: Option<&Bound<'_, PyAny>>, ndim: usize) -> Native<Axes> {
+    let found = axes(py, value, ndim)?;
+    match value.map(|v| v.extract::<isize>()) {
+        Some(Ok(i)) if ndim == 0 => Err(Stop::Raise(errors::axis_error(py, i, ndim))),
+        _ => Ok(found),
+    }
+}
+
 /// A flag such as `keepdims`.
 pub fn flag(value: Option<&Bound<'_, PyAny>>) -> Native<bool> {
     match value {

@@ -94,7 +94,15 @@ pub fn fold<'py>(py: Python<'py>, op: ScalarOp, input: &Array, f: &Fold<'py>) ->
     let target = if f.keepdims { out.clone() } else { out.with_view(with_axes(&out.view, &f.axes)) };
     let watch = Watch::new(py);
     let flags = if f.axes.is_empty() && initial.is_none() && f.mask.is_none() {
-        record::map(MapOp::Copy, &[Operand::Array(input)], &[&target], None, || watch.here())
+        let first = Operand::Value(Value::from_i128(dtype, 0));
+        match op {
+            // Their identity is one for numbers that are not negative.
+            ScalarOp::Gcd | ScalarOp::Hypot => {
+                let op = MapOp::Scalar { op, lp };
+                record::map(op, &[first, Operand::Array(input)], &[&target], None, || watch.here())
+            }
+            _ => record::map(MapOp::Copy, &[Operand::Array(input)], &[&target], None, || watch.here()),
+        }
     } else {
         record::reduce(op, lp, input, &f.axes, &target, f.mask.as_ref(), initial, || watch.here())
     };
