@@ -19,7 +19,8 @@ demo: build ## the seeds' two programs and a stencil under NumPy and under Numlo
 	@$(BIN)/python examples/demo.py
 
 test: build lint ## lint, Rust tests and Python tests
-	@if cargo nextest --version >/dev/null 2>&1; then cargo nextest run --workspace; else cargo test --workspace; fi
+	@if cargo nextest --version >/dev/null 2>&1; then cargo nextest run --release --workspace; \
+	  else cargo test --release --workspace; fi
 	$(BIN)/python -m pytest -q tests
 
 lint: build ## formatting, clippy, ruff and mypy

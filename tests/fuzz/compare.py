@@ -128,9 +128,15 @@ class Comparison:
 
 
 def describe(e: numpy.ndarray, a: numpy.ndarray) -> str:
+    """The element that is furthest away, or the first where no distance can be told."""
     if e.ndim == 0:
         return f"{a[()]!r} instead of {e[()]!r}"
     with numpy.errstate(all="ignore"):
         wrong = ~((e == a) | ((e != e) & (a != a)))
-    first = tuple(int(i[0]) for i in numpy.nonzero(wrong)) if wrong.any() else ()
-    return f"{int(wrong.sum())} of {e.size} elements differ, first at {first}: {a[first]!r} instead of {e[first]!r}"
+        if e.dtype.kind in "fc":
+            far = numpy.abs(a - e) / numpy.abs(e)
+            far = numpy.where(wrong, numpy.where(numpy.isfinite(far), far, numpy.inf), -1)
+        else:
+            far = wrong
+    at = tuple(map(int, numpy.unravel_index(numpy.argmax(far), e.shape))) if wrong.any() else ()
+    return f"{int(wrong.sum())} of {e.size} elements differ, most at {at}: {a[at]!r} instead of {e[at]!r}"

@@ -300,55 +300,69 @@ impl View {
         v
     }
 
-    /// Strides of a new dense array whose axes are laid out in this view's order (NumPy's 'K').
+    /// The layout of a copy that keeps this view's axis order (NumPy's 'K' for copies): axes by stride,
+    /// the largest outermost, broadcast axes innermost.
     pub fn dense_like(&self, dtype: DType) -> View {
-        let strides = match self.ndim() {
-            0 | 1 => dense_strides(dtype.size(), &self.shape, Order::C),
-            _ => keep_order_strides(dtype.size(), &self.shape, &[&self.strides]),
+        let order = match () {
+            _ if self.is_c_contiguous() || self.ndim() <= 1 => Some(Order::C),
+            _ if self.is_f_contiguous() => Some(Order::F),
+            _ => None,
         };
-        View { dtype, offset: 0, shape: copied(&self.shape), strides }
+        if let Some(order) = order {
+            return View::dense(dtype, &self.shape, order);
+        }
+        let mut axes: Dims = (0..self.ndim()).collect();
+        axes.sort_by_key(|&a| std::cmp::Reverse(self.strides[a].unsigned_abs()));
+        let strides = strides_in_order(dtype.size(), &self.shape, axes.iter().rev());
+        View { dtype, offset: 0, shape: self.shape.clone(), strides }
     }
 }
 
-/// Dense strides for `shape` whose axis order follows the operands' (NumPy's 'K' for ufunc outputs).
-pub fn keep_order_strides(itemsize: usize, shape: &[usize], operands: &[&Strides]) -> Strides {
-    let n = shape.len();
-    let mut axes: Dims = (0..n).collect();
-    // NumPy's insertion sort: an axis moves outwards only past axes that every operand lets it pass.
-    for i in 1..n {
-        let mut at = i;
-        for j in (0..i).rev() {
-            match compare_axes(operands, axes[j], axes[i]) {
-                Some(std::cmp::Ordering::Less) => at = j,
-                Some(_) => break,
-                None => {}
-            }
-        }
-        let moved = axes.remove(i);
-        axes.insert(at, moved);
-    }
-    let mut strides: Strides = SmallVec::from_elem(0, n);
+/// Dense strides with the axes given from the innermost outwards.
+fn strides_in_order<'a>(itemsize: usize, shape: &[usize], inner_first: impl Iterator<Item = &'a usize>) -> Strides {
+    let mut strides: Strides = SmallVec::from_elem(0, shape.len());
     let mut step = itemsize as isize;
-    for &a in axes.iter().rev() {
+    for &a in inner_first {
         strides[a] = step;
         step = step.saturating_mul(shape[a].max(1) as isize);
     }
     strides
 }
 
-/// `Less` when `outer` is laid out inside `inner`; `None` when no operand says.
-fn compare_axes(operands: &[&Strides], outer: usize, inner: usize) -> Option<std::cmp::Ordering> {
-    let mut order = None;
-    for s in operands {
-        let (a, b) = (s[outer].abs(), s[inner].abs());
-        if a != 0 && b != 0 {
-            if a >= b {
-                return Some(std::cmp::Ordering::Greater);
+/// Dense strides for `shape` whose axis order follows the operands' (NumPy's 'K' for ufunc outputs).
+/// Axes are sorted from the innermost outwards as NumPy's iterator does it: an axis moves inwards past
+/// another only if the first operand that tells them apart says so and none says the opposite.
+pub fn keep_order_strides(itemsize: usize, shape: &[usize], operands: &[&Strides]) -> Strides {
+    let mut axes: Dims = (0..shape.len()).rev().collect();
+    for i in 1..axes.len() {
+        let mut at = i;
+        for j in (0..i).rev() {
+            match belongs_inside(operands, axes[i], axes[j]) {
+                Some(true) => at = j,
+                Some(false) => break,
+                None => {}
             }
-            order = Some(std::cmp::Ordering::Less);
+        }
+        let moved = axes.remove(i);
+        axes.insert(at, moved);
+    }
+    strides_in_order(itemsize, shape, axes.iter())
+}
+
+/// Whether `axis` should lie inside `other`; `None` when no operand tells them apart.
+fn belongs_inside(operands: &[&Strides], axis: usize, other: usize) -> Option<bool> {
+    let mut answer = None;
+    for s in operands {
+        let (a, b) = (s[axis].unsigned_abs(), s[other].unsigned_abs());
+        if a != 0 && b != 0 {
+            if b <= a {
+                answer = Some(false);
+            } else if answer.is_none() {
+                answer = Some(true);
+            }
         }
     }
-    order
+    answer
 }
 
 #[cfg(test)]

@@ -17,6 +17,7 @@ mod numpy_api;
 mod operators;
 mod protocols;
 mod provenance;
+mod quick;
 mod reduce;
 mod scalar;
 mod select;
@@ -34,6 +35,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     numpy_api::init(py)?;
     m.add_class::<handle::NdArray>()?;
     m.add_class::<handle::Scalar>()?;
+    quick::init(py)?;
     m.add("Unsupported", py.get_type::<errors::Unsupported>())?;
     m.add("OutOfMemoryError", py.get_type::<errors::OutOfMemoryError>())?;
     create::register(m)?;

@@ -2,6 +2,7 @@
 
 use crate::handle::{self, NdArray, Scalar};
 use crate::numpy_api::api;
+use crate::quick;
 use crate::ufunc::call::{call_full, compute_into, compute_named};
 use crate::ufunc::fallback::{call_numpy, call_operator};
 use crate::ufunc::input::{Input, Native, Stop};
@@ -97,6 +98,13 @@ fn native_binary(py: Python<'_>, op: ScalarOp, left: Object<'_, '_>, right: Obje
 
 #[inline]
 fn binary(op: ScalarOp, left: Object<'_, '_>, right: Object<'_, '_>, other: Object<'_, '_>) -> PyResult<Py<PyAny>> {
+    if let Some(done) = quick::binary(op, left, right) {
+        return done;
+    }
+    binary_any(op, left, right, other)
+}
+
+fn binary_any(op: ScalarOp, left: Object<'_, '_>, right: Object<'_, '_>, other: Object<'_, '_>) -> PyResult<Py<PyAny>> {
     let py = left.py();
     if defers(other) {
         return Ok(py.NotImplemented());
@@ -124,6 +132,9 @@ fn is_ours(o: Object<'_, '_>) -> bool {
 }
 
 fn unary(op: ScalarOp, operand: Object<'_, '_>) -> PyResult<Py<PyAny>> {
+    if let Some(done) = quick::unary(op, operand) {
+        return done;
+    }
     let py = operand.py();
     let native = || -> Native<Py<PyAny>> {
         let input = Input::from_py(operand)?;
@@ -139,6 +150,11 @@ fn unary(op: ScalarOp, operand: Object<'_, '_>) -> PyResult<Py<PyAny>> {
 
 /// `target OP= other`: the ufunc with `out=target`, so NumPy's casting rule and errors.
 fn in_place(op: ScalarOp, target: &Bound<'_, NdArray>, other: Object<'_, '_>) -> PyResult<()> {
+    if op != ScalarOp::Power
+        && let Some(done) = quick::into(op, target.as_any(), Some(other), target.as_any())
+    {
+        return done;
+    }
     let py = target.py();
     let native = || -> Native<()> {
         let handle = target.try_borrow().map_err(PyErr::from)?;

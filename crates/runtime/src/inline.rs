@@ -10,10 +10,13 @@ use crate::prepare::out_of_memory;
 use crate::provenance::Provenance;
 use crate::record::{MapOp, Operand};
 use crate::stats;
+use crate::store::Store;
 use numloom_cpu::{Launch, Output};
+use numloom_ir::view::{Order, copied, dense_strides};
 use numloom_ir::{DType, ScalarOp, Value, View};
-use numloom_loops::{BLOCK, In, block_fn, cast_fn, fold_fn, fp_clear, fp_status, iota, select_fn};
+use numloom_loops::{BLOCK, BlockFn, In, block_fn, cast_fn, fold_fn, fp_clear, fp_status, iota, select_fn};
 use smallvec::SmallVec;
+use std::sync::Arc;
 
 type Result<T> = std::result::Result<T, ExecError>;
 
@@ -36,6 +39,126 @@ fn is_slice_of_many(a: &Array, elements: usize) -> bool {
 pub fn no_memory(bytes: usize, op: &'static str) -> ExecError {
     let message = out_of_memory(bytes);
     ExecError { kind: ErrorKind::OutOfMemory, message, op, provenance: Provenance::default() }
+}
+
+/// The longest array that `map_new` and `run_small` take: one call of a block loop.
+const SMALL: usize = BLOCK;
+
+/// The loop of an operation with its types, for one output. `None` for operations that are not one loop.
+#[inline]
+fn loop_of(op: MapOp, ins: &[Operand], out: DType) -> Option<(BlockFn, [DType; 2])> {
+    match op {
+        MapOp::Scalar { op, lp } => {
+            let l = &op.loops()[lp as usize];
+            let types = match l.ins() {
+                [a] => [*a, *a],
+                [a, b] => [*a, *b],
+                _ => return None,
+            };
+            (l.outs()[0] == out && l.outs().len() == 1).then(|| (block_fn(op, lp as usize), types))
+        }
+        MapOp::Copy => {
+            let from = match ins[0] {
+                Operand::Array(a) => a.view.dtype,
+                Operand::Value(v) => v.dtype,
+            };
+            Some((cast_fn(from, out), [from, from]))
+        }
+        _ => None,
+    }
+}
+
+/// The run of a dense array that may be read now: 0-d, or of this shape. `None` when it is not so.
+#[inline]
+fn dense_run(a: &Array, dtype: DType, shape: &[usize]) -> Option<In> {
+    let v = &a.view;
+    let p = a.store.ptr();
+    if v.dtype != dtype || p.is_null() || !a.store.is_settled() || a.symbol().is_some() || a.store.is_broken() {
+        return None;
+    }
+    let step = match v.shape.as_slice() {
+        [] => 0,
+        own if own == shape && is_dense(v) => dtype.size(),
+        _ => return None,
+    };
+    // SAFETY: a view's offset lies inside its store.
+    Some(In { ptr: unsafe { p.add(v.offset) }, step })
+}
+
+/// A scalar operation on small dense arrays of the loop's own types, into a new array: one array among the inputs
+/// gives the shape. `None` when the operands do not fit that.
+#[inline]
+pub fn map_new(op: ScalarOp, lp: u8, ins: &[Operand]) -> Option<Result<(Array, u8)>> {
+    let like = ins.iter().find_map(|i| match i {
+        Operand::Array(a) if a.view.ndim() > 0 => Some(*a),
+        _ => None,
+    })?;
+    let n = like.view.size();
+    if n == 0 || n > SMALL || n > numloom_config::current().inline_size {
+        return None;
+    }
+    let types = &op.loops()[lp as usize];
+    let [dtype] = types.outs() else { return None };
+    let mut args = [In { ptr: std::ptr::null(), step: 0 }; 2];
+    for ((arg, i), &want) in args.iter_mut().zip(ins).zip(types.ins()) {
+        *arg = match i {
+            Operand::Value(v) if v.dtype == want => In { ptr: v.bytes.as_ptr(), step: 0 },
+            Operand::Value(_) => return None,
+            Operand::Array(a) => dense_run(a, want, &like.view.shape)?,
+        };
+    }
+    let store = match Store::to_fill(n * dtype.size()) {
+        Ok(s) => s,
+        Err(e) => return Some(Err(no_memory(e.0, op.name()))),
+    };
+    let to = store.ptr();
+    fp_clear();
+    // SAFETY: the inputs are dense over `n` elements (or one), the output is new; values live in `ins`.
+    let flags = unsafe { block_fn(op, lp as usize)(n, args.as_ptr(), &to) } | fp_status();
+    stats::count_inline();
+    let view = View {
+        dtype: *dtype,
+        offset: 0,
+        shape: copied(&like.view.shape),
+        strides: dense_strides(dtype.size(), &like.view.shape, Order::C),
+    };
+    Some(Ok((Array::first(store, view), flags)))
+}
+
+/// Like `run_dense`, with every condition checked here, cheapest first.
+#[inline]
+pub fn run_small(op: MapOp, ins: &[Operand], out: &Array) -> Option<Result<u8>> {
+    let n = out.view.size();
+    if n == 0
+        || n > SMALL
+        || n > numloom_config::current().inline_size
+        || !is_dense(&out.view)
+        || !out.store.is_idle()
+        || out.symbol().is_some()
+    {
+        return None;
+    }
+    let (f, types) = loop_of(op, ins, out.view.dtype)?;
+    let mut args = [In { ptr: std::ptr::null(), step: 0 }; 2];
+    for ((arg, i), want) in args.iter_mut().zip(ins).zip(types) {
+        *arg = match i {
+            Operand::Value(v) if v.dtype == want => In { ptr: v.bytes.as_ptr(), step: 0 },
+            Operand::Value(_) => return None,
+            // Of its own store an output may only be the same elements.
+            Operand::Array(a) if Arc::ptr_eq(&a.store, &out.store) && a.view != out.view => return None,
+            Operand::Array(a) => dense_run(a, want, &out.view.shape)?,
+        };
+    }
+    let base = match out.store.materialise() {
+        Ok(p) => p,
+        Err(e) => return Some(Err(no_memory(e.0, "operation"))),
+    };
+    fp_clear();
+    // SAFETY: offset and extent lie inside the store, and nothing recorded touches it; inputs as in `map_new`.
+    let flags = unsafe { f(n, args.as_ptr(), &base.add(out.view.offset)) } | fp_status();
+    out.store.wrote();
+    stats::count_inline();
+    Some(Ok(flags))
 }
 
 /// One scalar operation or copy over dense arrays of the loop's own types: straight to the block loop.
@@ -379,6 +502,5 @@ pub fn operation(kind: Kind, ins: &[Operand], outs: &[&Array], mask: Option<&Arr
 
 /// Counts an operation that ran here.
 pub fn counted() {
-    stats::count(&stats::OPERATIONS, 1);
-    stats::count(&stats::INLINE, 1);
+    stats::count_inline();
 }

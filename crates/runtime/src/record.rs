@@ -133,6 +133,21 @@ pub fn map(
     mask: Option<&Array>,
     at: impl FnOnce() -> Provenance,
 ) -> Result<u8> {
+    if let ([out], None) = (outs, mask)
+        && let Some(done) = inline::run_small(op, ins, out)
+    {
+        return done;
+    }
+    map_any(op, ins, outs, mask, at)
+}
+
+fn map_any(
+    op: MapOp,
+    ins: &[Operand],
+    outs: &[&Array],
+    mask: Option<&Array>,
+    at: impl FnOnce() -> Provenance,
+) -> Result<u8> {
     let elements = if outs[0].symbol().is_some() { UNSIZED } else { outs[0].view.size() };
     if elements == 0 {
         return Ok(0);
@@ -152,6 +167,19 @@ pub fn map(
     }
     note_maker(op, ins, outs[0], mask);
     push(inline::operation(Kind::Map(op), ins, outs, mask, at()))
+}
+
+/// One scalar operation on small arrays that are there and dense, in the loop's own types: the result and its
+/// floating-point flags. `None` for everything else, which `map` does.
+#[inline]
+pub fn map_small(op: ScalarOp, lp: u8, ins: &[Operand]) -> Option<Result<(Array, u8)>> {
+    inline::map_new(op, lp, ins)
+}
+
+/// Like `map`, only if it can run at once on small dense arrays.
+#[inline]
+pub fn run_small(op: MapOp, ins: &[Operand], out: &Array) -> Option<Result<u8>> {
+    inline::run_small(op, ins, out)
 }
 
 /// Remembers what a new truth array was computed from.

@@ -7,6 +7,7 @@ use crate::task::Task;
 use numloom_ir::{ScalarOp, Value, View};
 use parking_lot::Mutex;
 use smallvec::SmallVec;
+use std::alloc::Layout;
 use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -95,7 +96,7 @@ pub(crate) struct LastPack {
 }
 
 /// Contents of at most this many bytes come straight from the heap, uncounted: they are many and short-lived.
-pub(crate) const SMALL: usize = 1024;
+const SMALL: usize = 1024;
 const SMALL_ALIGN: usize = 16;
 
 #[inline]
@@ -110,6 +111,7 @@ fn allocate_small(nbytes: usize) -> *mut u8 {
     unsafe { std::alloc::alloc(small_layout(nbytes)) }
 }
 
+#[inline]
 fn allocate(nbytes: usize) -> Result<*mut u8, NoMemory> {
     if nbytes > SMALL {
         return pool::allocate(nbytes);
@@ -119,7 +121,7 @@ fn allocate(nbytes: usize) -> Result<*mut u8, NoMemory> {
 }
 
 /// # Safety
-/// `p` must come from `allocate(nbytes)` (or `allocate_small`) and not be used afterwards.
+/// `p` must come from `allocate(nbytes)` and not be used afterwards.
 #[inline]
 unsafe fn free(p: *mut u8, nbytes: usize) {
     if nbytes > SMALL { pool::free(p, nbytes) } else { std::alloc::dealloc(p, small_layout(nbytes)) }
@@ -155,19 +157,15 @@ impl Store {
         s
     }
 
-    /// A small store that the caller is about to fill, seen by one handle; null without memory.
+    /// A store with memory that the caller is about to fill, seen by one handle.
     #[inline]
-    pub(crate) fn small(nbytes: usize) -> Option<Store> {
-        debug_assert!(nbytes <= SMALL);
-        let p = allocate_small(nbytes);
-        if p.is_null() {
-            return None;
-        }
+    pub(crate) fn to_fill(nbytes: usize) -> Result<Store, NoMemory> {
+        let p = allocate(nbytes)?;
         let mut s = Store::new(nbytes, Provenance::default());
         s.data = AtomicPtr::new(p);
         s.handles = AtomicU32::new(1);
         s.version = AtomicU64::new(1);
-        Some(s)
+        Ok(s)
     }
 
     /// A store over memory of somebody else.

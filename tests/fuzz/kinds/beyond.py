@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..program import Step
-from .operations import is_number
+from .operations import has_negative_zero, is_number
 
 if TYPE_CHECKING:
     from ..generator import Generator
@@ -24,7 +24,6 @@ def function(g: Generator) -> Step | None:
         f"np.repeat({name}, 2, axis={axis})",
         f"np.tile({name}, 2)",
         f"np.diff({name}, axis={axis})",
-        f"np.sort({name}, axis={axis})",
         f"np.moveaxis({name}, {axis}, 0).copy()",
         f"np.expand_dims({name}, {axis})",
         f"np.pad({name}, 1)",
@@ -34,8 +33,12 @@ def function(g: Generator) -> Step | None:
         f"np.zeros_like({name})",
         f"np.atleast_2d({name})",
         f"np.trim_zeros({name})" if v.ndim == 1 and not g.is_approx(name) else f"np.ones_like({name})",
-        f"np.unique({name})" if not g.is_approx(name) else f"np.flipud({name})",
+        f"np.flipud({name})",
     ]
+    if not has_negative_zero(v):
+        options.append(f"np.sort({name}, axis={axis})")
+        if not g.is_approx(name):
+            options.append(f"np.unique({name})")
     return Step("function", f"{new} = {rng.choice(options)}", (name,), defines=new)
 
 

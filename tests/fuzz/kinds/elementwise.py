@@ -15,11 +15,13 @@ from .operations import (
     EXACT_UNARY,
     OPERATORS,
     ORDERED,
+    defined,
     is_float,
     is_number,
     kind_of,
     must_be_exact,
     names_of,
+    result_dtype,
     rounds,
 )
 
@@ -45,11 +47,14 @@ def unary(g: Generator) -> Step | None:
     if op == "sqrt" and g.scope[name].dtype.kind == "c" and g.is_approx(name):
         # Its branch cut lies along the negative real numbers.
         return None
+    if not defined(g, op, argument):
+        return None
     new = g.fresh()
     approx = rounds(g, op, argument)
     if rng.random() < 0.2 and op in ("negative", "absolute", "square", "sqrt", "exp", "sin", "conjugate"):
         target = g.pick(lambda v: v.shape == g.scope[name].shape, writeable=True)
-        if target:
+        # Rounded in a narrower type than it is stored in, a result would be compared too strictly.
+        if target and (not approx or result_dtype(g, f"np.{op}({argument})") == g.scope[target].dtype):
             return Step(
                 "unary-out",
                 f"np.{op}({argument}, out={target})",
@@ -81,6 +86,8 @@ def binary(g: Generator) -> Step | None:
             if kind_of(g, a, b) != "f":
                 return None
             a, b = f"(np.abs({a}) + 0.5)", f"np.clip({b}, -2, 2)"
+    if not defined(g, op, a, b):
+        return None
     approx = rounds(g, op, a, b)
     reads = names_of((left,), other[1])
     new = g.fresh()
@@ -89,11 +96,13 @@ def binary(g: Generator) -> Step | None:
     # NumPy 2.4 crashes in np.greater_equal(uint64 array, -1, out=..., where=mask).
     if roll < 0.15 and not op.endswith(("equal", "less", "greater")):
         target = g.pick(lambda v: v.shape == shape, writeable=True)
-        if target:
+        result = result_dtype(g, f"np.{op}({a}, {b})")
+        if target and (not approx or result == g.scope[target].dtype):
             where = ""
             if rng.random() < 0.5:
                 mask = g.operand(shape, lambda v: v.dtype.kind == "b", scalars=False)
-                if mask:
+                # NumPy writes unselected elements of an output it casts to through its buffer.
+                if mask and result == g.scope[target].dtype:
                     where, reads = f", where={mask[0]}", names_of(reads, mask[1])
             code = (
                 f"np.{op}({a}, {b}, out={target}{where}, casting='unsafe')"

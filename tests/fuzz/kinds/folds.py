@@ -8,7 +8,7 @@ import numpy
 
 from ..program import Step
 from .masks import a_mask
-from .operations import is_number, kind_of, names_of
+from .operations import defined, half_fits, is_number, kind_of, names_of
 
 if TYPE_CHECKING:
     from ..generator import Generator
@@ -20,6 +20,9 @@ def axis_text(g: Generator, v: numpy.ndarray) -> str:
     if v.ndim > 1 and g.rng.random() < 0.3:
         return str(tuple(sorted(g.rng.sample(range(v.ndim), g.rng.randint(1, v.ndim)))))
     return str(g.rng.randrange(-v.ndim, v.ndim))
+
+
+HALF_FOLDS = ("sum", "mean", "var", "std", "prod")
 
 
 def reduce(g: Generator) -> Step | None:
@@ -47,6 +50,8 @@ def reduce(g: Generator) -> Step | None:
     if name is None:
         return None
     v = g.scope[name]
+    if not defined(g, op, name) or (op in HALF_FOLDS and not half_fits(v)):
+        return None
     extra = ""
     if op.startswith("arg"):
         axis = rng.choice(["None", str(rng.randrange(v.ndim))]) if v.ndim else "None"
@@ -92,7 +97,7 @@ def ufunc_reduce(g: Generator) -> Step | None:
 
 
 def cumulate(g: Generator) -> Step | None:
-    name = g.pick(is_number)
+    name = g.pick(lambda v: is_number(v) and half_fits(v))
     if name is None:
         return None
     v, new = g.scope[name], g.fresh()

@@ -72,5 +72,6 @@ def scatter(g: Generator) -> Step | None:
     sign = rng.choice(["=", "+=", "-=", "*="]) if is_number(v) else "="
     code = f"{source}[{index}] {sign} {value}"
     if rng.random() < 0.15 and is_number(v) and v.ndim == 1:
-        code = f"np.add.at({source}, {index_text(g, v.shape[0], count)}, 1)"
+        # A plain 1 is an int64 here, and NumPy adds uint64 and int64 as floats.
+        code = f"np.add.at({source}, {index_text(g, v.shape[0], count)}, np.{v.dtype.name}(1))"
     return Step("scatter", code, (target,), target=target)

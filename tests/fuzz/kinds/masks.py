@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy
 
 from ..program import Step
-from .operations import is_float, is_number, names_of
+from .operations import half_fits, is_float, is_number, names_of
 
 if TYPE_CHECKING:
     from ..generator import Generator
@@ -35,7 +35,7 @@ def mask_read(g: Generator) -> Step | None:
         return None
     new = g.fresh()
     reads = names_of((name,), mask[1])
-    if rng.random() < 0.3 and is_number(v):
+    if rng.random() < 0.3 and is_number(v) and half_fits(v):
         approx = v.dtype.kind in "fc"
         return Step("mask-read", f"{new} = ({name}[{mask[0]}] * 2 + 1).sum()", reads, defines=new, approx=approx)
     text = rng.choice(

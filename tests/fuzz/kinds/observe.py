@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..program import Step
-from .operations import is_float
+from .operations import half_fits, is_float
 
 if TYPE_CHECKING:
     from ..generator import Generator
@@ -15,7 +15,7 @@ def read(g: Generator) -> Step | None:
     rng = g.rng
     roll = rng.random()
     if roll < 0.35:
-        name = g.pick(lambda v: v.dtype.kind in "iufb")
+        name = g.pick(lambda v: v.dtype.kind in "iufb" and half_fits(v))
         if name is None:
             return None
         # A half stays a half, so that it is compared as one.

@@ -109,6 +109,46 @@ def rounds(g: Generator, op: str, *expressions: str) -> bool:
     return op in COMPLEX_APPROX and kind_of(g, *expressions) == "c"
 
 
+# The sign of a NaN that an operation made is not defined.
+SIGN_OF_NAN = {"signbit", "copysign"}
+
+
+def has_nan(v) -> bool:
+    return v.dtype.kind in "fc" and bool(numpy.isnan(v).any())
+
+
+def has_negative_zero(v) -> bool:
+    """Which of two zeros is the larger, or comes first when sorted, depends on NumPy's vector loop."""
+    if v.dtype.kind == "c":
+        return has_negative_zero(v.real) or has_negative_zero(v.imag)
+    return v.dtype.kind == "f" and bool((numpy.signbit(v) & (v == 0)).any())
+
+
+def defined(g: Generator, op: str, *expressions: str) -> bool:
+    """Whether NumPy defines the operation's result on these operands."""
+    if op in SIGN_OF_NAN:
+        return not any(has_nan(numpy.asarray(g.value(e))) for e in expressions)
+    if op in ORDERED or op in ("min", "max"):
+        return not any(has_negative_zero(numpy.asarray(g.value(e))) for e in expressions)
+    return True
+
+
+def result_dtype(g: Generator, expression: str) -> numpy.dtype | None:
+    """The dtype NumPy computes an expression in; None if it raises."""
+    try:
+        return numpy.asarray(g.value(expression)).dtype
+    except Exception:
+        return None
+
+
+def half_fits(v: numpy.ndarray) -> bool:
+    """Whether a half's partial sums stay exact enough: NumPy adds up halves as halves, with one rounding an element."""
+    if v.dtype != numpy.float16:
+        return True
+    with numpy.errstate(all="ignore"):
+        return v.size <= 64 and float((v.astype(numpy.float64) ** 2).sum()) < 2000
+
+
 def must_be_exact(op: str) -> bool:
     return (
         op in DISCONTINUOUS

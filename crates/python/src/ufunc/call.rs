@@ -5,7 +5,7 @@ use super::keywords::Keywords;
 use super::layout::{Arrays, OutputOrder, common_shape, result_view};
 use super::resolve::{loop_for, loop_with_signature};
 use crate::fperr::Watch;
-use crate::{convert, errors, handle, provenance};
+use crate::{convert, errors, handle, provenance, quick};
 use numloom_ir::promote::{ArgType, Casting, can_cast};
 use numloom_ir::{DType, ScalarOp, Value};
 use numloom_runtime::{Array, MapOp, Operand, record};
@@ -147,11 +147,17 @@ fn any_negative(py: Python<'_>, a: &Array) -> Native<bool> {
 #[inline]
 pub fn call_plain<'py>(py: Python<'py>, op: ScalarOp, args: &Bound<'py, PyTuple>) -> Native<Py<PyAny>> {
     let first = args.get_borrowed_item(0)?;
-    let first = Input::from_py(&first)?;
     if op.nin() == 1 {
-        return Ok(handle::wrap_result(py, compute(py, op, &[first])?)?);
+        if let Some(done) = quick::unary(op, &first) {
+            return Ok(done?);
+        }
+        return Ok(handle::wrap_result(py, compute(py, op, &[Input::from_py(&first)?])?)?);
     }
     let second = args.get_borrowed_item(1)?;
+    if let Some(done) = quick::binary(op, &first, &second) {
+        return Ok(done?);
+    }
+    let first = Input::from_py(&first)?;
     let second = Input::from_py(&second)?;
     Ok(handle::wrap_result(py, compute(py, op, &[first, second])?)?)
 }
@@ -163,6 +169,14 @@ pub fn call_out<'py>(
     args: &Bound<'py, PyTuple>,
     out: &Bound<'py, handle::NdArray>,
 ) -> Native<Py<PyAny>> {
+    let first = args.get_borrowed_item(0)?;
+    let second = if op.nin() == 2 { Some(args.get_borrowed_item(1)?) } else { None };
+    if op.nin() <= 2
+        && let Some(done) = quick::into(op, &first, second.as_deref(), out.as_any())
+    {
+        done?;
+        return Ok(out.clone().into_any().unbind());
+    }
     let target = {
         let handle = out.try_borrow().map_err(PyErr::from)?;
         if !handle.writeable {

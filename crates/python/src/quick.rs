@@ -1,0 +1,182 @@
+//! Small operations at once: from Python's objects to the block loop without borrow flags, reference counts or
+//! lists on the way. Whatever does not fit is `None`, and the general path does it.
+
+use crate::fperr;
+use crate::handle::{self, NdArray};
+use crate::ufunc::input::Input;
+use crate::ufunc::resolve::loop_for;
+use numloom_ir::promote::{ArgType, Casting, can_cast};
+use numloom_ir::{DType, ScalarOp, Value};
+use numloom_runtime::{Array, MapOp, Operand, record};
+use pyo3::ffi;
+use pyo3::prelude::*;
+use pyo3::types::PyFloat;
+use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
+
+/// Our class, and where in its objects the contents lie.
+static NDARRAY: AtomicPtr<ffi::PyTypeObject> = AtomicPtr::new(std::ptr::null_mut());
+static CONTENTS: AtomicUsize = AtomicUsize::new(0);
+
+/// Finds out how objects are laid out; called once when the module is imported.
+pub fn init(py: Python<'_>) -> PyResult<()> {
+    let sample = Bound::new(py, NdArray::owning(crate::convert::constant(py, Value::from_f64(DType::F64, 0.0))?))?;
+    let contents: *const NdArray = &*sample.borrow();
+    CONTENTS.store(contents as usize - sample.as_ptr() as usize, Ordering::Relaxed);
+    NDARRAY.store(sample.get_type().as_type_ptr(), Ordering::Relaxed);
+    Ok(())
+}
+
+/// The contents of an object that is exactly an `ndarray`, without a borrow flag.
+///
+/// # Safety
+/// Not to be kept over anything that runs Python code or lets go of the interpreter's lock, and not to be used
+/// while the object is borrowed mutably.
+#[inline]
+pub unsafe fn peek<'a>(obj: &'a Bound<'_, PyAny>) -> Option<&'a NdArray> {
+    let p = obj.as_ptr();
+    if ffi::Py_TYPE(p) == NDARRAY.load(Ordering::Relaxed) {
+        Some(&*p.byte_add(CONTENTS.load(Ordering::Relaxed)).cast::<NdArray>())
+    } else {
+        None
+    }
+}
+
+/// An argument of an operation: one of our arrays, or a Python number.
+enum Quick<'a> {
+    Array(&'a Array),
+    Float(f64),
+    Int(i64),
+}
+
+impl<'a> Quick<'a> {
+    /// # Safety
+    /// As for `peek`.
+    #[inline]
+    unsafe fn read(obj: &'a Bound<'_, PyAny>) -> Option<Quick<'a>> {
+        if let Some(x) = peek(obj) {
+            return Some(Quick::Array(&x.array));
+        }
+        if let Ok(f) = obj.cast_exact::<PyFloat>() {
+            return Some(Quick::Float(f.value()));
+        }
+        if ffi::PyLong_CheckExact(obj.as_ptr()) != 0 {
+            let mut overflow = 0;
+            let v = ffi::PyLong_AsLongLongAndOverflow(obj.as_ptr(), &mut overflow);
+            return (overflow == 0).then_some(Quick::Int(v));
+        }
+        None
+    }
+
+    #[inline]
+    fn arg_type(&self) -> ArgType {
+        match self {
+            Quick::Array(a) => ArgType::Strong(a.view.dtype),
+            Quick::Float(_) => ArgType::WeakFloat,
+            Quick::Int(_) => ArgType::WeakInt,
+        }
+    }
+
+    #[inline]
+    fn operand(&self, dtype: DType) -> Option<Operand<'a>> {
+        Some(match *self {
+            Quick::Array(a) => Operand::Array(a),
+            Quick::Float(f) if dtype == DType::F64 => {
+                let mut bytes = [0u8; 16];
+                bytes[..8].copy_from_slice(&f.to_le_bytes());
+                Operand::Value(Value { dtype, bytes })
+            }
+            Quick::Float(f) => Operand::Value(Input::Float(f).value(dtype).ok()?),
+            Quick::Int(i) => Operand::Value(Input::Int(i as i128).value(dtype).ok()?),
+        })
+    }
+}
+
+/// What an operation found out of its operands' types.
+struct Call<'a> {
+    lp: u8,
+    ins: [Operand<'a>; 2],
+}
+
+/// The loop for two arguments (or one, then the second is not looked at).
+#[inline]
+fn prepare<'a>(op: ScalarOp, a: &Quick<'a>, b: Option<&Quick<'a>>) -> Option<Call<'a>> {
+    let lp = match b {
+        Some(b) => loop_for(op, &[a.arg_type(), b.arg_type()]),
+        None => loop_for(op, &[a.arg_type()]),
+    }?;
+    let types = op.loops()[lp as usize].ins();
+    // Whether integers may be raised to a power depends on the exponents.
+    if op == ScalarOp::Power && types[0].is_integer() {
+        return None;
+    }
+    let first = a.operand(types[0])?;
+    let second = match b {
+        Some(b) => b.operand(types[1])?,
+        None => first,
+    };
+    Some(Call { lp, ins: [first, second] })
+}
+
+#[inline]
+fn computed(py: Python<'_>, op: ScalarOp, call: &Call<'_>, nin: usize) -> Option<PyResult<Py<PyAny>>> {
+    // What went wrong goes wrong once more in the general path, which says so.
+    let (array, flags) = record::map_small(op, call.lp, &call.ins[..nin])?.ok()?;
+    if flags != 0
+        && let Err(e) = fperr::check(py, flags, op.name())
+    {
+        return Some(Err(e));
+    }
+    Some(handle::wrap(py, array))
+}
+
+/// `op(left, right)`.
+#[inline]
+pub fn binary(op: ScalarOp, left: &Bound<'_, PyAny>, right: &Bound<'_, PyAny>) -> Option<PyResult<Py<PyAny>>> {
+    // SAFETY: nothing below runs Python code before the operands are done with.
+    let (a, b) = unsafe { (Quick::read(left)?, Quick::read(right)?) };
+    let call = prepare(op, &a, Some(&b))?;
+    computed(left.py(), op, &call, 2)
+}
+
+/// `op(operand)`.
+#[inline]
+pub fn unary(op: ScalarOp, operand: &Bound<'_, PyAny>) -> Option<PyResult<Py<PyAny>>> {
+    // SAFETY: as in `binary`.
+    let a = unsafe { Quick::read(operand)? };
+    let call = prepare(op, &a, None)?;
+    computed(operand.py(), op, &call, 1)
+}
+
+/// `op(left, right, out=target)`; without `right`, of one argument.
+#[inline]
+pub fn into(
+    op: ScalarOp,
+    left: &Bound<'_, PyAny>,
+    right: Option<&Bound<'_, PyAny>>,
+    target: &Bound<'_, PyAny>,
+) -> Option<PyResult<()>> {
+    // SAFETY: as in `binary`.
+    let (a, b, out) = unsafe {
+        let b = match right {
+            Some(r) => Some(Quick::read(r)?),
+            None => None,
+        };
+        (Quick::read(left)?, b, peek(target)?)
+    };
+    let call = prepare(op, &a, b.as_ref())?;
+    let fits = |o: &Operand| match o {
+        Operand::Array(x) => x.view.ndim() == 0 || x.view.shape == out.array.view.shape,
+        Operand::Value(_) => true,
+    };
+    let types = &op.loops()[call.lp as usize];
+    if !out.writeable
+        || !call.ins.iter().all(fits)
+        || types.outs().len() != 1
+        || !can_cast(types.outs()[0], out.array.view.dtype, Casting::SameKind)
+    {
+        return None;
+    }
+    let nin = types.ins().len();
+    let flags = record::run_small(MapOp::Scalar { op, lp: call.lp }, &call.ins[..nin], &out.array)?.ok()?;
+    Some(fperr::check(target.py(), flags, op.name()))
+}
