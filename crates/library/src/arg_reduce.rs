@@ -224,52 +224,60 @@ unsafe fn extreme_run<T: Element + FromAny, const MAX: bool>(
     Ok(best.unwrap_or((T::ZERO, 0)))
 }
 
-/// Finds the extreme block by block with plain comparisons; only the block that holds it is searched.
+/// Goes block by block: most blocks only have to be seen not to hold anything more extreme than what is known.
 unsafe fn extreme_dense<T: Element, const MAX: bool>(ptr: *const T, n: usize) -> (T, usize) {
-    const LANES: usize = 64;
-    const BLOCK: usize = 16 * LANES;
+    const BLOCK: usize = 512;
     let all = std::slice::from_raw_parts(ptr, n);
-    let (mut best, mut holder) = (all[0], 0);
-    for (b, block) in all.chunks(BLOCK).enumerate() {
-        let (extreme, nan) = vectorized(
-            #[inline(always)]
-            || {
-                let mut lanes = [best; LANES];
-                // A lane of the element's own type keeps the test for NaNs in vector registers.
-                let mut odd = [T::ZERO; LANES];
-                let mut lines = block.chunks_exact(LANES);
-                for line in &mut lines {
-                    for j in 0..LANES {
-                        let v = line[j];
-                        let further = if MAX { lanes[j].below(v) } else { v.below(lanes[j]) };
-                        lanes[j] = if further { v } else { lanes[j] };
-                    }
-                    if T::DTYPE.is_float() {
-                        for j in 0..LANES {
-                            odd[j] = if line[j].is_nan() { line[j] } else { odd[j] };
-                        }
-                    }
+    vectorized(
+        #[inline(always)]
+        || {
+            let mut best = all[0];
+            let mut holder = 0;
+            if best.is_nan() {
+                return (best, 0);
+            }
+            for (b, block) in all.chunks(BLOCK).enumerate() {
+                let known = |v: T| if MAX { v.below(best) || v == best } else { best.below(v) || v == best };
+                if block.iter().fold(true, |all, &v| all & known(v)) {
+                    continue;
                 }
-                let mut extreme = lanes[0];
-                let mut nan = odd.iter().any(|o| o.is_nan());
-                for &v in lanes.iter().chain(lines.remainder()) {
-                    nan |= v.is_nan();
-                    let further = if MAX { extreme.below(v) } else { v.below(extreme) };
-                    extreme = if further { v } else { extreme };
+                let (extreme, nan) = extreme_block::<T, MAX>(block, best);
+                if nan {
+                    let i = block.iter().position(|v| v.is_nan()).unwrap_or(0);
+                    return (block[i], b * BLOCK + i);
                 }
-                (extreme, nan)
-            },
-        );
-        if nan {
-            let i = block.iter().position(|v| v.is_nan()).unwrap_or(0);
-            return (block[i], b * BLOCK + i);
-        }
-        if beats::<T, MAX>(extreme, best) {
-            (best, holder) = (extreme, b * BLOCK);
+                (best, holder) = (extreme, b * BLOCK);
+            }
+            let place = all[holder..].iter().position(|v| *v == best).unwrap_or(0);
+            (best, holder + place)
+        },
+    )
+}
+
+/// The extreme of a block and `start`, and whether there is a NaN in the block.
+#[inline(always)]
+fn extreme_block<T: Element, const MAX: bool>(block: &[T], start: T) -> (T, bool) {
+    const LANES: usize = 32;
+    let further = |a: T, b: T| {
+        let b_wins = if MAX { a.below(b) } else { b.below(a) };
+        if b_wins { b } else { a }
+    };
+    let nan = T::DTYPE.is_float() && block.iter().fold(false, |any, v| any | v.is_nan());
+    let mut lanes = [start; LANES];
+    let mut lines = block.chunks_exact(LANES);
+    for line in &mut lines {
+        for j in 0..LANES {
+            lanes[j] = further(lanes[j], line[j]);
         }
     }
-    let place = all[holder..].iter().position(|v| *v == best).unwrap_or(0);
-    (best, holder + place)
+    let mut width = LANES / 2;
+    while width > 0 {
+        for j in 0..width {
+            lanes[j] = further(lanes[j], lanes[j + width]);
+        }
+        width /= 2;
+    }
+    (lines.remainder().iter().fold(lanes[0], |a, &b| further(a, b)), nan)
 }
 
 /// The places of the extremes of `columns` lanes side by side, row by row.

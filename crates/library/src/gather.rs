@@ -61,17 +61,38 @@ impl LibraryOp for Take {
         let count = indexed.indices.len();
         let nd = out.shape.len() - (x.shape.len() - count);
         let rest = Rest::new(&x.shape[count..], [&x.strides[count..], &out.strides[nd..]]);
-        let mut to = Walk::new(&out.shape[..nd], [&out.strides[..nd]]);
-        to.seek(range.start);
         if rest.n == 1 {
             return with_size!(x.dtype.size(), T => gather::<T>(&indexed, out, nd, range));
         }
-        indexed.addresses(range, |_, from| {
-            rest.copy(from, out.ptr.offset(to.offsets[0]), x.dtype.size());
-            to.step();
+        let mut to = Walk::new(&out.shape[..nd], [&out.strides[..nd]]);
+        to.seek(range.start);
+        let item = x.dtype.size();
+        indexed.offsets(range, |_, offsets| {
+            for (i, &offset) in offsets.iter().enumerate() {
+                if let Some(&ahead) = offsets.get(i + AHEAD / 2) {
+                    prefetch(x.ptr.wrapping_offset(ahead));
+                }
+                rest.copy(x.ptr.wrapping_offset(offset), out.ptr.offset(to.offsets[0]), item);
+                to.step();
+            }
             Ok(())
         })
     }
+}
+
+/// How many elements before its use a scattered element is asked for.
+pub(crate) const AHEAD: usize = 16;
+
+/// Asks for the cache line of an address, which need not be valid.
+#[inline(always)]
+pub(crate) fn prefetch(address: *const u8) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: a prefetch touches nothing, whatever the address.
+    unsafe {
+        std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(address as *const i8)
+    };
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = address;
 }
 
 /// Single elements into output runs.
@@ -81,15 +102,25 @@ unsafe fn gather<T: Copy>(
     nd: usize,
     range: std::ops::Range<usize>,
 ) -> Result<(), LibraryError> {
+    let base = indexed.base.ptr;
     let mut to = Walk::new(&out.shape[..nd], [&out.strides[..nd]]);
     let mut at = range.start;
     to.runs(range, |[offset], [step], n| {
         let dst = out.ptr.offset(offset);
         let start = at;
         at += n;
-        indexed.addresses(start..start + n, |i, from| {
-            let to = dst.offset((i - start) as isize * step) as *mut T;
-            to.write_unaligned((from as *const T).read_unaligned());
+        indexed.offsets(start..start + n, |i, offsets| {
+            let dst = dst.offset((i - start) as isize * step);
+            let read = |offset: isize| (base.offset(offset) as *const T).read_unaligned();
+            if step == size_of::<T>() as isize {
+                for (i, &offset) in offsets.iter().enumerate() {
+                    (dst as *mut T).add(i).write_unaligned(read(offset));
+                }
+            } else {
+                for (i, &offset) in offsets.iter().enumerate() {
+                    (dst.offset(i as isize * step) as *mut T).write_unaligned(read(offset));
+                }
+            }
             Ok(())
         })
     })
@@ -111,6 +142,9 @@ impl Rest<2> {
     /// Copies from the first operand's base address to the second's.
     #[inline]
     pub unsafe fn copy(&self, from: *const u8, to: *mut u8, item: usize) {
+        if let Some(steps) = self.walk.single_run() {
+            return copy_run(from, steps[0], to, steps[1], self.n, item);
+        }
         let mut walk = self.walk.clone();
         let _ = walk.runs::<LibraryError>(0..self.n, |[src, dst], steps, n| {
             copy_run(from.offset(src), steps[0], to.offset(dst), steps[1], n, item);
@@ -123,8 +157,7 @@ impl Rest<2> {
 #[inline]
 pub(crate) unsafe fn copy_run(from: *const u8, from_step: isize, to: *mut u8, to_step: isize, n: usize, item: usize) {
     if from_step == item as isize && to_step == item as isize {
-        std::ptr::copy_nonoverlapping(from, to, n * item);
-        return;
+        return copy_bytes(from, to, n * item);
     }
     with_size!(item, T => {
         for i in 0..n as isize {
@@ -132,4 +165,17 @@ pub(crate) unsafe fn copy_run(from: *const u8, from_step: isize, to: *mut u8, to
             (to.offset(i * to_step) as *mut T).write_unaligned(v);
         }
     })
+}
+
+/// Short rows are copied in place of a call.
+#[inline(always)]
+unsafe fn copy_bytes(from: *const u8, to: *mut u8, bytes: usize) {
+    if bytes <= 128 && bytes.is_multiple_of(16) {
+        for at in (0..bytes).step_by(16) {
+            let v = (from.add(at) as *const u128).read_unaligned();
+            (to.add(at) as *mut u128).write_unaligned(v);
+        }
+    } else {
+        std::ptr::copy_nonoverlapping(from, to, bytes);
+    }
 }

@@ -6,7 +6,7 @@
 
 use crate::walk::{Walk, ensure, piece, pieces};
 use crate::{LibraryError, RawView};
-use numloom_ir::{DType, Strides};
+use numloom_ir::DType;
 use smallvec::SmallVec;
 use std::ops::Range;
 
@@ -32,6 +32,8 @@ pub struct Indexed<'a> {
     how: &'a Indexing,
 }
 
+/// Positions whose offsets are computed at a time.
+pub(crate) const BLOCK: usize = 256;
 /// Index positions of a tile that checks.
 const CHECKED: usize = 1 << 16;
 
@@ -123,46 +125,59 @@ impl Indexed<'_> {
         }
     }
 
-    /// Calls `f(i, address in the base)` for the positions of `range`, in C order of the index shape.
+    /// Calls `f(i, offsets)` for blocks of the positions of `range`, in C order of the index shape: byte offsets in
+    /// the base of positions `i..`.
     ///
     /// # Safety
-    /// The index arrays must be readable. Addresses are inside the base view if it is not empty.
-    #[inline(always)]
-    pub unsafe fn addresses(
+    /// The index arrays must be readable. Offsets are inside the base view if it is not empty.
+    #[inline]
+    pub unsafe fn offsets(
         &self,
         range: Range<usize>,
-        mut f: impl FnMut(usize, *mut u8) -> Result<(), LibraryError>,
+        mut f: impl FnMut(usize, &[isize]) -> Result<(), LibraryError>,
     ) -> Result<(), LibraryError> {
-        let base = self.base;
-        if let [index] = self.indices {
-            let mut at = range.start;
-            let (stride, clip) = (base.strides[0], self.how.mode == Mode::Clip);
-            return Walk::new(&index.shape, [&index.strides]).runs(range, |[from], [step], n| {
-                let from = index.ptr.offset(from);
-                for i in 0..n {
-                    let v = (from.offset(i as isize * step) as *const i64).read_unaligned();
-                    let place = if clip && v < 0 { self.outside(0, v)? } else { self.place(0, v)? };
-                    f(at + i, base.ptr.wrapping_offset(place as isize * stride))?;
-                }
-                at += n;
-                Ok(())
-            });
-        }
-        // Several index arrays: each keeps its own walk, for their strides differ freely.
-        let strides: Vec<&Strides> = self.indices.iter().map(|i| &i.strides).collect();
-        let mut walks: SmallVec<[Walk<1>; 4]> =
-            strides.iter().map(|s| Walk::new(&self.indices[0].shape, [s.as_slice()])).collect();
-        walks.iter_mut().for_each(|w| w.seek(range.start));
-        for at in range {
-            let mut address = base.ptr;
+        let mut block = [0isize; BLOCK];
+        let walk = |i: &RawView| Walk::new(&i.shape, [&i.strides]);
+        let mut walks: SmallVec<[Walk<1>; 2]> = self.indices.iter().map(walk).collect();
+        let mut at = range.start;
+        while at < range.end {
+            let block = &mut block[..BLOCK.min(range.end - at)];
             for (k, walk) in walks.iter_mut().enumerate() {
-                let v = (self.indices[k].ptr.offset(walk.offsets[0]) as *const i64).read_unaligned();
-                let clip = self.how.mode == Mode::Clip && v < 0;
-                let place = if clip { self.outside(k, v)? } else { self.place(k, v)? };
-                address = address.wrapping_offset(place as isize * base.strides[k]);
-                walk.step();
+                let mut i = 0;
+                walk.runs(at..at + block.len(), |[from], [step], n| {
+                    let from = self.indices[k].ptr.offset(from);
+                    self.add_offsets(k, from, step, &mut block[i..i + n])?;
+                    i += n;
+                    Ok(())
+                })?;
             }
-            f(at, address)?;
+            f(at, block)?;
+            at += block.len();
+        }
+        Ok(())
+    }
+
+    /// Adds what a run of index array `k` contributes to the offsets; sets them if it is the first array.
+    #[inline]
+    unsafe fn add_offsets(&self, k: usize, from: *const u8, step: isize, to: &mut [isize]) -> Result<(), LibraryError> {
+        let (extent, stride) = (self.base.shape[k] as i64, self.base.strides[k]);
+        let read = |i: usize| (from.offset(i as isize * step) as *const i64).read_unaligned();
+        // Nearly always all are inside, and then this needs no branches.
+        let inside = if self.how.mode == Mode::Clip {
+            (0..to.len()).fold(true, |ok, i| ok & ((read(i) as u64) < extent as u64))
+        } else {
+            (0..to.len()).fold(true, |ok, i| ok & ((read(i) < extent) & (read(i) >= -extent)))
+        };
+        for (i, to) in to.iter_mut().enumerate() {
+            let v = read(i);
+            let place = if inside {
+                v + ((v >> 63) & extent)
+            } else if self.how.mode == Mode::Clip && v < 0 {
+                self.outside(k, v)? as i64
+            } else {
+                self.place(k, v)? as i64
+            };
+            *to = if k == 0 { 0 } else { *to } + place as isize * stride;
         }
         Ok(())
     }

@@ -5,11 +5,13 @@
 
 use crate::element::with_size;
 use crate::fold::BinaryFn;
-use crate::gather::{Rest, copy_run};
-use crate::index::{Indexed, Indexing, Mode};
+use crate::gather::{AHEAD, Rest, copy_run, prefetch};
+use crate::index::{BLOCK, Indexed, Indexing, Mode};
 use crate::walk::{Walk, ensure, ensure_operands, piece, pieces};
 use crate::{Args, LibraryError, LibraryOp};
+use numloom_ir::Dims;
 use smallvec::{SmallVec, smallvec};
+use std::ops::Range;
 
 /// Elements of the rest axes that make a tile of their own worth it.
 const REST: usize = 256;
@@ -52,19 +54,64 @@ fn split_axis(indexed: &Indexed) -> Option<(usize, usize)> {
     let count = indexed.indices.len();
     let rest = &indexed.base.shape[count..];
     let axis = (0..rest.len()).filter(|&i| indexed.base.strides[count + i] != 0).max_by_key(|&i| rest[i])?;
-    let per_tile = REST.div_ceil(rest.iter().product::<usize>().max(1) / rest[axis].max(1)).max(1);
-    Some((axis, pieces(rest[axis], per_tile)))
+    let beside: usize = rest.iter().enumerate().filter(|&(i, _)| i != axis).map(|(_, &extent)| extent).product();
+    Some((axis, pieces(rest[axis], REST.div_ceil(beside.max(1)))))
+}
+
+/// How writing is divided. Every place belongs to one tile, which sees its positions in order.
+enum Cut {
+    Nothing,
+    Whole,
+    /// By a rest axis.
+    Rest {
+        axis: usize,
+        tiles: usize,
+    },
+    /// By where the places lie: a tile looks at all positions and takes those in its range of offsets.
+    Places {
+        tiles: usize,
+    },
+}
+
+/// Positions that repay being looked at by several tiles, and the most tiles to do so.
+const MANY: usize = 1 << 16;
+const MOST_TILES: usize = 8;
+
+fn cut(indexed: &Indexed) -> Cut {
+    let (base, count, positions) = (indexed.base, indexed.indices.len(), indexed.positions());
+    let rest: usize = base.shape[count..].iter().product();
+    if positions == 0 || rest == 0 {
+        return Cut::Nothing;
+    }
+    // Elements that overlap in part could belong to two tiles.
+    let item = base.dtype.size();
+    let apart = base.strides.iter().all(|s| s.unsigned_abs().is_multiple_of(item));
+    match split_axis(indexed) {
+        Some((axis, tiles)) if tiles > 1 => Cut::Rest { axis, tiles },
+        _ if apart && rest == 1 && positions >= 2 * MANY => Cut::Places { tiles: (positions / MANY).min(MOST_TILES) },
+        _ => Cut::Whole,
+    }
 }
 
 fn phases(indexed: &Indexed) -> SmallVec<[usize; 4]> {
-    let check = indexed.check_tiles();
-    let rest: usize = indexed.base.shape[indexed.indices.len()..].iter().product();
-    match split_axis(indexed) {
-        _ if check == 0 => smallvec![0, 0],
-        _ if rest == 0 => smallvec![check, 0],
-        Some((_, tiles)) => smallvec![check, tiles],
-        None => smallvec![check, 1],
+    let tiles = match cut(indexed) {
+        Cut::Nothing => 0,
+        Cut::Whole => 1,
+        Cut::Rest { tiles, .. } | Cut::Places { tiles } => tiles,
+    };
+    smallvec![indexed.check_tiles(), tiles]
+}
+
+/// The offsets that belong to one of `tiles` parts of the base.
+fn places(indexed: &Indexed, tiles: usize, tile: usize) -> Range<isize> {
+    let (mut low, mut high) = (0, 0);
+    for k in 0..indexed.indices.len() {
+        let reach = (indexed.base.shape[k] as isize - 1).max(0) * indexed.base.strides[k];
+        low += reach.min(0);
+        high += reach.max(0);
     }
+    let part = piece((high - low + 1) as usize, tiles, tile);
+    low + part.start as isize..low + part.end as isize
 }
 
 /// Calls `f(place in x, value, steps, n)` for every run of a writing tile, in order of the positions.
@@ -76,30 +123,54 @@ unsafe fn for_each_run(
 ) -> Result<(), LibraryError> {
     let values = &args.ins[args.ins.len() - 1];
     let (base, count, nd) = (indexed.base, indexed.indices.len(), indexed.indices[0].shape.len());
-    let mut shape = base.shape[count..].to_vec();
+    let mut shape = Dims::from_slice(&base.shape[count..]);
     let mut skip = [0isize; 2];
-    if let Some((axis, tiles)) = split_axis(indexed) {
-        let part = piece(shape[axis], tiles, tile);
-        shape[axis] = part.len();
-        skip = [base.strides[count + axis], values.strides[nd + axis]].map(|s| s * part.start as isize);
+    let mut own = isize::MIN..isize::MAX;
+    match cut(indexed) {
+        Cut::Rest { axis, tiles } => {
+            let part = piece(shape[axis], tiles, tile);
+            shape[axis] = part.len();
+            skip = [base.strides[count + axis], values.strides[nd + axis]].map(|s| s * part.start as isize);
+        }
+        Cut::Places { tiles } => own = places(indexed, tiles, tile),
+        Cut::Nothing | Cut::Whole => {}
     }
     let rest = Rest::new(&shape, [&base.strides[count..], &values.strides[nd..]]);
+    let (x, v) = (base.ptr.offset(skip[0]), values.ptr.offset(skip[1]));
     let mut from = Walk::new(&values.shape[..nd], [&values.strides[..nd]]);
-    from.seek(0);
-    if rest.n == 1 {
-        return indexed.addresses(0..indexed.positions(), |_, to| {
-            f(to.offset(skip[0]), values.ptr.offset(from.offsets[0] + skip[1]), [0, 0], 1);
-            from.step();
+    if let (1, Some([step])) = (rest.n, from.single_run()) {
+        let mut taken = [(0, 0); BLOCK];
+        return indexed.offsets(0..indexed.positions(), |at, offsets| {
+            let mut n = 0;
+            for (i, &offset) in offsets.iter().enumerate() {
+                taken[n] = (offset, i);
+                n += own.contains(&offset) as usize;
+            }
+            for (i, &(offset, value)) in taken[..n].iter().enumerate() {
+                prefetch(x.wrapping_offset(taken[(i + AHEAD).min(n - 1)].0));
+                f(x.offset(offset), v.offset((at + value) as isize * step), [0, 0], 1);
+            }
             Ok(())
         });
     }
-    indexed.addresses(0..indexed.positions(), |_, to| {
-        let (to, value) = (to.offset(skip[0]), values.ptr.offset(from.offsets[0] + skip[1]));
-        from.step();
-        rest.walk.clone().runs(0..rest.n, |[x, v], steps, n| {
-            f(to.offset(x), value.offset(v), steps, n);
-            Ok(())
-        })
+    from.seek(0);
+    indexed.offsets(0..indexed.positions(), |_, offsets| {
+        for offset in offsets {
+            let (to, value) = (x.wrapping_offset(*offset), v.offset(from.offsets[0]));
+            from.step();
+            if !own.contains(offset) {
+                continue;
+            }
+            if let Some(steps) = rest.walk.single_run() {
+                f(to, value, steps, rest.n);
+                continue;
+            }
+            rest.walk.clone().runs(0..rest.n, |[x, v], steps, n| {
+                f(to.offset(x), value.offset(v), steps, n);
+                Ok(())
+            })?;
+        }
+        Ok(())
     })
 }
 

@@ -40,6 +40,16 @@ impl<const N: usize> Walk<N> {
         merged
     }
 
+    /// The steps, if all elements are one run.
+    #[inline]
+    pub fn single_run(&self) -> Option<[isize; N]> {
+        match self.shape.len() {
+            0 => Some([0; N]),
+            1 => Some(std::array::from_fn(|k| self.strides[k][0])),
+            _ => None,
+        }
+    }
+
     /// Moves to the `i`-th element in C order.
     pub fn seek(&mut self, mut i: usize) {
         self.offsets = [0; N];

@@ -5,7 +5,7 @@ use crate::fperr::Watch;
 use crate::handle::{self, NdArray};
 use crate::index::{self, Item, Plan, shape_text};
 use crate::numpy_api::api;
-use crate::{dispatch, errors, protocols, provenance};
+use crate::{dispatch, errors, protocols, provenance, quick_index};
 use numloom_ir::{DType, Dims, Kind, Value, View};
 
 use numloom_library::{Mode, Put};
@@ -115,6 +115,9 @@ fn through_numpy(obj: &Bound<'_, PyAny>, dtype: DType) -> PyResult<Value> {
 
 /// `x[index] = value`.
 pub fn set(x: &Bound<'_, NdArray>, index: &Bound<'_, PyAny>, value: &Bound<'_, PyAny>) -> PyResult<()> {
+    if quick_index::set(x, index, value) {
+        return Ok(());
+    }
     let py = x.py();
     if !x.borrow().writeable {
         return Err(read_only());

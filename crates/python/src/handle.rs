@@ -50,17 +50,19 @@ pub fn wrap_result(py: Python<'_>, array: Array) -> PyResult<Py<PyAny>> {
 
 /// A view of `parent`: as writeable as it, and with the same base.
 pub fn wrap_view(parent: &Bound<'_, NdArray>, array: Array) -> PyResult<Py<PyAny>> {
-    let py = parent.py();
-    let (writeable, base) = {
-        let p = parent.borrow();
-        (p.writeable, p.base.as_ref().map(|b| b.clone_ref(py)))
-    };
+    wrap_part(parent.py(), parent, &parent.borrow(), array)
+}
+
+/// `wrap_view` for a parent whose contents are at hand.
+#[inline]
+pub fn wrap_part(py: Python<'_>, parent: &Bound<'_, NdArray>, contents: &NdArray, array: Array) -> PyResult<Py<PyAny>> {
     // As in NumPy, the base of a view of a view is the array that owns the data.
-    let base = match base {
-        Some(b) if b.bind(py).is_instance_of::<NdArray>() => b,
+    let base = match &contents.base {
+        Some(b) if b.bind(py).is_instance_of::<NdArray>() => b.clone_ref(py),
         _ => parent.clone().unbind().into_any(),
     };
-    Ok(Py::new(py, NdArray { array, writeable, base: Some(base), exported: None })?.into_any())
+    let view = NdArray { array, writeable: contents.writeable, base: Some(base), exported: None };
+    Ok(Py::new(py, view)?.into_any())
 }
 
 /// The object as an `ndarray` of ours (or a subclass).

@@ -4,7 +4,7 @@ use crate::fperr::Watch;
 use crate::handle::{self, NdArray};
 use crate::numpy_api::api;
 pub use crate::selection::{Plan, check_ready, each_offset, plan, wrap_index};
-use crate::{convert, errors, provenance};
+use crate::{convert, errors, provenance, quick_index};
 use numloom_ir::view::Order;
 use numloom_ir::{DType, View};
 use numloom_library::{Mode, Take};
@@ -193,6 +193,13 @@ pub fn whole_mask(items: &[Item<'_>], x: &Array) -> Option<Array> {
 
 /// `x[index]`.
 pub fn get(x: &Bound<'_, NdArray>, index: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+    match quick_index::get(x, index) {
+        Some(done) => done,
+        None => get_any(x, index),
+    }
+}
+
+fn get_any(x: &Bound<'_, NdArray>, index: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
     let py = x.py();
     let array = handle::sized(x)?;
     if index.is_exact_instance_of::<PyInt>() && array.view.ndim() > 0 {

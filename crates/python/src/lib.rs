@@ -18,6 +18,7 @@ mod operators;
 mod protocols;
 mod provenance;
 mod quick;
+mod quick_index;
 mod reduce;
 mod scalar;
 mod select;

@@ -3,7 +3,7 @@
 use crate::array::Array;
 use crate::node;
 use crate::operation::Operation;
-use crate::plan::{self, TaskPlan, TaskWork};
+use crate::plan::{self, FusedPlan, TaskPlan, TaskWork};
 use crate::provenance::Provenance;
 use crate::window::WINDOW;
 use numloom_ir::kernel::Instr;
@@ -46,17 +46,16 @@ fn needed_tasks<'p>(tasks: &'p [TaskPlan], nodes: &node::Nodes, a: &Array) -> Ve
 fn describe(out: &mut String, number: usize, t: &TaskPlan, ops: &[Operation], line: &impl Fn(Provenance) -> String) {
     let (kind, read, written) = match &t.work {
         TaskWork::Opaque => ("library", None, None),
-        TaskWork::Fused(f) => {
-            let n: usize = f.domain.iter().product();
-            let (mut r, mut w) = (0, 0);
-            for i in &f.compiled.kernel.instrs {
-                match i {
-                    Instr::Load { operand, .. } => r += n * f.compiled.kernel.operands[*operand as usize].size(),
-                    Instr::Store { operand, .. } => w += n * f.compiled.kernel.operands[*operand as usize].size(),
-                    _ => {}
-                }
+        TaskWork::Chain(c) => {
+            let mut total = (0, 0);
+            for f in &c.steps {
+                let (r, w) = traffic(f, |s| c.locals.iter().any(|(l, _)| *l == s));
+                total = (total.0 + r, total.1 + w);
             }
-            w += f.folded.iter().map(|f| f.spot.view.nbytes()).sum::<usize>();
+            ("chain by rows", Some(total.0), Some(total.1))
+        }
+        TaskWork::Fused(f) => {
+            let (r, w) = traffic(f, |_| false);
             (if f.folded.is_empty() { "elementwise" } else { "reduction" }, Some(r), Some(w))
         }
     };
@@ -76,4 +75,23 @@ fn describe(out: &mut String, number: usize, t: &TaskPlan, ops: &[Operation], li
     if t.ops.len() > MOST {
         let _ = writeln!(out, "    and {} more", t.ops.len() - MOST);
     }
+}
+
+/// Bytes a fused task reads and writes, but for stores that stay in the cache.
+fn traffic(f: &FusedPlan, cached: impl Fn(u32) -> bool) -> (usize, usize) {
+    let n: usize = f.domain.iter().product();
+    let bytes = |o: u16| {
+        let spot = &f.operands[o as usize];
+        if cached(spot.store) { 0 } else { n * spot.view.dtype.size() }
+    };
+    let (mut r, mut w) = (0, 0);
+    for i in &f.compiled.kernel.instrs {
+        match i {
+            Instr::Load { operand, .. } => r += bytes(*operand),
+            Instr::Store { operand, .. } => w += bytes(*operand),
+            _ => {}
+        }
+    }
+    let results = f.folded.iter().filter(|f| !cached(f.spot.store));
+    (r, w + results.map(|f| f.spot.view.nbytes()).sum::<usize>())
 }

@@ -33,7 +33,7 @@ pub struct Touch {
 
 /// Most nodes in one task: bounds the time to analyse and compile it.
 const MOST_NODES: usize = 200;
-const MOST_OPERANDS: usize = 30;
+const MOST_TOUCHES: usize = 600;
 
 pub struct Grouping<'a> {
     pub nodes: &'a mut Nodes,
@@ -146,7 +146,7 @@ fn home(
         g.fused
             && g.domain.as_slice() == domain
             && g.nodes.len() < MOST_NODES
-            && g.touches.len() < MOST_OPERANDS * 4
+            && g.touches.len() < MOST_TOUCHES
             && (reduced.is_none() || g.reduced.is_none() || g.reduced == reduced)
     };
     shared.sort_unstable();

@@ -14,7 +14,7 @@ use crate::store::Store;
 use numloom_cpu::{Launch, Output};
 use numloom_ir::view::{Order, copied, dense_strides};
 use numloom_ir::{DType, ScalarOp, Value, View};
-use numloom_loops::{BLOCK, BlockFn, In, block_fn, cast_fn, fold_fn, fp_clear, fp_status, iota, select_fn};
+use numloom_loops::{BLOCK, BlockFn, In, block_fn, cast_fn, compress, count_true, fold_fn, fp_clear, fp_status, iota, select_fn};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
@@ -159,6 +159,113 @@ pub fn run_small(op: MapOp, ins: &[Operand], out: &Array) -> Option<Result<u8>> 
     out.store.wrote();
     stats::count_inline();
     Some(Ok(flags))
+}
+
+/// The element `at` bytes from the view's first, if it is there.
+#[inline]
+pub fn read_element(a: &Array, at: isize) -> Option<Value> {
+    let p = a.store.ptr();
+    if p.is_null() || !a.store.is_settled() || a.symbol().is_some() || a.store.is_broken() {
+        return None;
+    }
+    let mut v = Value { dtype: a.view.dtype, bytes: [0; 16] };
+    // SAFETY: the caller's element lies inside the view, which lies inside the store.
+    unsafe {
+        let from = p.add(a.view.offset).offset(at);
+        match v.dtype.size() {
+            8 => std::ptr::copy_nonoverlapping(from, v.bytes.as_mut_ptr(), 8),
+            n => std::ptr::copy_nonoverlapping(from, v.bytes.as_mut_ptr(), n),
+        }
+    }
+    Some(v)
+}
+
+/// Writes the element `at` bytes from the view's first; false when it cannot be written at once.
+#[inline]
+pub fn write_element(a: &Array, at: isize, v: &Value) -> bool {
+    if v.dtype != a.view.dtype || !a.store.is_idle() || a.symbol().is_some() || a.store.is_broken() {
+        return false;
+    }
+    let Ok(p) = a.store.materialise() else { return false };
+    // SAFETY: as in `read_element`; nothing recorded touches the store.
+    unsafe {
+        let to = p.add(a.view.offset).offset(at);
+        match v.dtype.size() {
+            8 => std::ptr::copy_nonoverlapping(v.bytes.as_ptr(), to, 8),
+            n => std::ptr::copy_nonoverlapping(v.bytes.as_ptr(), to, n),
+        }
+    }
+    a.store.wrote();
+    stats::count_inline();
+    true
+}
+
+/// A new 1-d array to be filled at once.
+fn new_line(dtype: DType, n: usize) -> Option<Array> {
+    let view = View {
+        dtype,
+        offset: 0,
+        shape: SmallVec::from_buf_and_len([n, 0, 0, 0], 1),
+        strides: SmallVec::from_buf_and_len([dtype.size() as isize, 0, 0, 0], 1),
+    };
+    Some(Array::first(Store::to_fill(n * dtype.size()).ok()?, view))
+}
+
+/// `x[mask]` of small dense arrays of one shape that are there.
+pub fn pack_small(x: &Array, mask: &Array) -> Option<Array> {
+    let n = x.view.size();
+    if n == 0 || n > SMALL || n > numloom_config::current().inline_size || x.view.ndim() == 0 {
+        return None;
+    }
+    let from = dense_run(x, x.view.dtype, &x.view.shape)?;
+    let chosen = dense_run(mask, DType::Bool, &x.view.shape).filter(|m| m.step != 0)?;
+    // SAFETY: both are dense over `n` elements, and the result has room for what is chosen.
+    unsafe {
+        let out = new_line(x.view.dtype, count_true(n, chosen.ptr))?;
+        compress(x.view.dtype.size(), n, from.ptr, chosen.ptr, out.store.ptr());
+        stats::count_inline();
+        Some(out)
+    }
+}
+
+/// `x[index]` of small 1-d dense arrays that are there, with every index in bounds.
+pub fn take_small(x: &Array, index: &Array) -> Option<Array> {
+    let (&[extent], &[n]) = (x.view.shape.as_slice(), index.view.shape.as_slice()) else { return None };
+    if n == 0 || n > SMALL || extent.max(n) > numloom_config::current().inline_size {
+        return None;
+    }
+    let from = dense_run(x, x.view.dtype, &x.view.shape)?;
+    let places = dense_run(index, DType::I64, &index.view.shape)?;
+    let out = new_line(x.view.dtype, n)?;
+    let to = out.store.ptr();
+    // SAFETY: `n` dense indices, each checked before it is used; the result has `n` elements.
+    let all = unsafe {
+        match x.view.dtype.size() {
+            1 => take::<u8>(from.ptr, extent, places.ptr, n, to),
+            2 => take::<u16>(from.ptr, extent, places.ptr, n, to),
+            4 => take::<u32>(from.ptr, extent, places.ptr, n, to),
+            8 => take::<u64>(from.ptr, extent, places.ptr, n, to),
+            _ => take::<u128>(from.ptr, extent, places.ptr, n, to),
+        }
+    };
+    all.then(|| {
+        stats::count_inline();
+        out
+    })
+}
+
+/// Whether all indices were in bounds; the elements up to the first that was not are written.
+unsafe fn take<T: Copy>(from: *const u8, extent: usize, places: *const u8, n: usize, to: *mut u8) -> bool {
+    let (from, places, to) = (from.cast::<T>(), places.cast::<i64>(), to.cast::<T>());
+    for k in 0..n {
+        let i = places.add(k).read_unaligned();
+        let at = if i < 0 { i + extent as i64 } else { i } as usize;
+        if at >= extent {
+            return false;
+        }
+        to.add(k).write_unaligned(from.add(at).read_unaligned());
+    }
+    true
 }
 
 /// One scalar operation or copy over dense arrays of the loop's own types: straight to the block loop.

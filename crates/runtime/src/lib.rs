@@ -14,6 +14,7 @@ pub mod record;
 mod window;
 
 // analyse, fuse
+mod chain;
 mod fuse;
 mod lower;
 mod node;

@@ -352,6 +352,13 @@ fn settle(mut v: View) -> View {
     v
 }
 
+impl Nodes {
+    /// Whether every node that touches the store stands for one of these operations (sorted).
+    pub fn touched_only_by(&self, store: StoreId, ops: &[u32]) -> bool {
+        self.nodes.iter().filter(|n| n.spots().any(|s| s.store == store)).all(|n| ops.binary_search(&n.op).is_ok())
+    }
+}
+
 impl Node {
     pub fn reads(&self) -> impl Iterator<Item = &Spot> {
         let ins = self.ins.iter().filter_map(|i| match i {

@@ -1,6 +1,7 @@
 //! A plan: what a window becomes, in terms of numbered stores, so that the next window of the same
 //! structure (a loop body) is not analysed again.
 
+use crate::chain::{self, ChainPlan};
 use crate::fuse::{self, Group};
 use crate::lower::{self, Folded, Lowered, ParamSource};
 use crate::node::{Input, Node, Nodes, Spot, StoreId, Work};
@@ -26,6 +27,8 @@ pub struct TaskPlan {
 
 pub enum TaskWork {
     Fused(Arc<FusedPlan>),
+    /// Fused tasks run together, a tile of rows at a time.
+    Chain(Arc<ChainPlan>),
     /// The one operation itself.
     Opaque,
 }
@@ -63,7 +66,11 @@ pub fn plan(nodes: &mut Nodes, fusing: bool) -> Arc<Plan> {
         return p.clone();
     }
     let groups = fuse::fuse(nodes, fusing);
-    let made = Arc::new(Plan { tasks: lower_all(nodes, &groups) });
+    let mut tasks = lower_all(nodes, &groups);
+    if fusing {
+        tasks = chain::chain(tasks, nodes);
+    }
+    let made = Arc::new(Plan { tasks });
     if let Some(key) = key {
         let mut plans = PLANS.lock();
         if plans.len() >= MOST_PLANS {

@@ -2,7 +2,8 @@
 
 use crate::array::UNSIZED;
 use crate::error::{ErrorKind, ExecError};
-use crate::node;
+use crate::chain::{BoundStep, ChainRun};
+use crate::node::{self, Spot, StoreId};
 use crate::operation::{Kind, Operation, Place, Source};
 use crate::packed;
 use crate::plan::{self, FusedPlan};
@@ -26,6 +27,15 @@ pub fn prepare(task: &Task) -> Result<Prepared> {
                 return Err(e);
             }
             bind(task, plan, stores, params.clone())
+        }
+        Some(Payload::Chain { plan, stores, params }) => {
+            if let Some(e) = poison(stores.iter().flatten()) {
+                return Err(e);
+            }
+            let steps = plan.steps.iter().zip(stores).zip(params);
+            let steps = steps.map(|((f, s), p)| bind_step(task, f, s, p, &plan.locals)).collect::<Result<Vec<_>>>()?;
+            let jit = numloom_config::current().jit;
+            Ok(Prepared::Chain(ChainRun { plan: plan.clone(), steps, jit }))
         }
         Some(Payload::Opaque) => {
             let ops = task.ops.lock();
@@ -114,9 +124,68 @@ pub fn out_of_memory(bytes: usize) -> String {
     format!("Unable to allocate {bytes} bytes")
 }
 
+/// A step of a chain: operands that live in a tile buffer get their offset inside a row for an address.
+fn bind_step(
+    task: &Task,
+    plan: &FusedPlan,
+    stores: &[Arc<Store>],
+    params: &[Value],
+    locals: &[(StoreId, usize)],
+) -> Result<BoundStep> {
+    let bound = |spot: &Spot, store: &Arc<Store>| -> Result<(Operand, Option<usize>)> {
+        let local = locals.iter().position(|(s, _)| *s == spot.store);
+        let base = match local {
+            Some(_) => std::ptr::null_mut(),
+            None => memory(task, store)?,
+        };
+        let ptr = base.wrapping_add(spot.view.offset);
+        Ok((Operand { ptr, dtype: spot.view.dtype, strides: spot.view.strides.clone() }, local))
+    };
+    let (inputs, results) = stores.split_at(plan.operands.len());
+    let mut step = BoundStep {
+        operands: Vec::new(),
+        operand_locals: Vec::new(),
+        outputs: Vec::new(),
+        output_locals: Vec::new(),
+        params: params.to_vec(),
+    };
+    for (spot, store) in plan.operands.iter().zip(inputs) {
+        let (operand, local) = bound(spot, store)?;
+        step.operands.push(operand);
+        step.operand_locals.push(local);
+    }
+    for (f, store) in plan.folded.iter().zip(results) {
+        let (operand, local) = bound(&f.spot, store)?;
+        step.outputs.push((operand, f.initial));
+        step.output_locals.push(local);
+    }
+    count_traffic(plan, locals);
+    Ok(step)
+}
+
+fn memory(task: &Task, store: &Store) -> Result<*mut u8> {
+    store.materialise().map_err(|e| task.failure(ErrorKind::OutOfMemory, out_of_memory(e.0)))
+}
+
+/// Counts the bytes a task reads and writes, but for what stays in a tile.
+fn count_traffic(plan: &FusedPlan, locals: &[(StoreId, usize)]) {
+    let elements: usize = plan.domain.iter().product();
+    let bytes = |o: u16| {
+        let spot = &plan.operands[o as usize];
+        if locals.iter().any(|(s, _)| *s == spot.store) { 0 } else { elements * spot.view.dtype.size() }
+    };
+    for i in &plan.compiled.kernel.instrs {
+        match i {
+            Instr::Load { operand, .. } => stats::count(&stats::BYTES_READ, bytes(*operand)),
+            Instr::Store { operand, .. } => stats::count(&stats::BYTES_WRITTEN, bytes(*operand)),
+            _ => {}
+        }
+    }
+}
+
 fn bind(task: &Task, plan: &FusedPlan, stores: &[Arc<Store>], params: Vec<Value>) -> Result<Prepared> {
     let address = |(spot, store): (&node::Spot, &Arc<Store>)| -> Result<Operand> {
-        let base = store.materialise().map_err(|e| task.failure(ErrorKind::OutOfMemory, out_of_memory(e.0)))?;
+        let base = memory(task, store)?;
         Ok(Operand {
             // SAFETY: a view's offset lies inside its store.
             ptr: unsafe { base.add(spot.view.offset) },
@@ -132,18 +201,7 @@ fn bind(task: &Task, plan: &FusedPlan, stores: &[Arc<Store>], params: Vec<Value>
         .zip(results)
         .map(|(f, store)| Ok(Output { operand: address((&f.spot, store))?, initial: f.initial }))
         .collect::<Result<Vec<_>>>()?;
-    let elements: usize = plan.domain.iter().product();
-    for i in &plan.compiled.kernel.instrs {
-        match i {
-            Instr::Load { operand, .. } => {
-                stats::count(&stats::BYTES_READ, elements * operands[*operand as usize].dtype.size())
-            }
-            Instr::Store { operand, .. } => {
-                stats::count(&stats::BYTES_WRITTEN, elements * operands[*operand as usize].dtype.size())
-            }
-            _ => {}
-        }
-    }
+    count_traffic(plan, &[]);
     let settings = numloom_config::current();
     let reduced: Vec<bool> = (0..plan.domain.len()).map(|a| plan.reduced >> a.min(63) & 1 == 1).collect();
     Ok(Prepared::Launch(Launch::new(

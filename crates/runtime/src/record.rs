@@ -182,6 +182,8 @@ pub fn run_small(op: MapOp, ins: &[Operand], out: &Array) -> Option<Result<u8>> 
     inline::run_small(op, ins, out)
 }
 
+pub use crate::inline::{pack_small, read_element, take_small, write_element};
+
 /// Remembers what a new truth array was computed from.
 fn note_maker(op: MapOp, ins: &[Operand], out: &Array, mask: Option<&Array>) {
     let MapOp::Scalar { op, lp } = op else { return };

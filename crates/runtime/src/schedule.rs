@@ -171,6 +171,12 @@ impl Scheduler {
                 Ok(())
             }
             // SAFETY: as above.
+            Prepared::Chain(c) => {
+                let flags = unsafe { c.run(tile) };
+                task.flags.fetch_or(flags, Ordering::Relaxed);
+                Ok(())
+            }
+            // SAFETY: as above.
             Prepared::Library { own: Some(op), args, .. } => unsafe { op.run(args, phase, tile) },
             // SAFETY: as above; the operation stays in place until the task retires.
             Prepared::Library { own: None, args, .. } => unsafe { (*task.library()).run(args, phase, tile) },
@@ -298,6 +304,7 @@ impl Task {
     fn phases(&self, p: &Prepared) -> usize {
         match p {
             Prepared::Launch(l) => l.phases().len(),
+            Prepared::Chain(_) => 1,
             Prepared::Library { phases, .. } => phases.len(),
             Prepared::Done => 0,
         }
@@ -306,6 +313,13 @@ impl Task {
     fn tiles(&self, p: &Prepared, phase: usize) -> usize {
         match p {
             Prepared::Launch(l) => l.phases().get(phase).copied().unwrap_or(0),
+            Prepared::Chain(c) => {
+                if phase == 0 {
+                    c.tiles()
+                } else {
+                    0
+                }
+            }
             Prepared::Library { phases, .. } => phases.get(phase).copied().unwrap_or(0),
             Prepared::Done => 0,
         }

@@ -1,6 +1,7 @@
 //! A task: what is launched. It waits for its predecessors, is prepared by the first worker that takes
 //! it (memory, addresses, tiles), run tile by tile by any number of workers, and retired by the last.
 
+use crate::chain::{ChainPlan, ChainRun};
 use crate::error::{ErrorKind, ExecError, FpReport};
 use crate::operation::Operation;
 use crate::plan::FusedPlan;
@@ -19,6 +20,8 @@ use std::sync::atomic::{AtomicU8, AtomicU64, AtomicUsize, Ordering};
 pub enum Payload {
     /// The stores of the plan's operands, then of its reductions' results.
     Fused { plan: Arc<FusedPlan>, stores: Vec<Arc<Store>>, params: Vec<Value> },
+    /// For each step of the chain, as above.
+    Chain { plan: Arc<ChainPlan>, stores: Vec<Vec<Arc<Store>>>, params: Vec<Vec<Value>> },
     /// The first of the task's operations, as it is.
     Opaque,
 }
@@ -43,6 +46,7 @@ pub struct Task {
 /// A task bound to memory.
 pub enum Prepared {
     Launch(Launch),
+    Chain(ChainRun),
     /// `own`: an operation made while preparing; otherwise the recorded one runs.
     Library { own: Option<Box<dyn LibraryOp>>, args: Args, phases: SmallVec<[usize; 4]> },
     /// Everything was done while preparing.
@@ -135,7 +139,11 @@ impl Task {
     /// Reports for the flags seen: the operation that can raise each kind, if the task can tell.
     pub fn fp_reports(&self) -> Vec<FpReport> {
         let flags = self.flags.load(Ordering::Relaxed);
-        let speculative = matches!(&*self.payload.lock(), Some(Payload::Fused { plan, .. }) if plan.speculative);
+        let speculative = match &*self.payload.lock() {
+            Some(Payload::Fused { plan, .. }) => plan.speculative,
+            Some(Payload::Chain { plan, .. }) => plan.steps.iter().any(|s| s.speculative),
+            _ => false,
+        };
         if flags == 0 || speculative {
             return Vec::new();
         }

@@ -86,10 +86,6 @@ impl Window {
         self.rung.notify_one();
     }
 
-    pub fn is_empty(&self) -> bool {
-        self.length.load(Ordering::Acquire) == 0
-    }
-
     /// Turns everything recorded so far into tasks.
     pub fn flush(&self) {
         let _turn = self.analysing.lock();
@@ -173,6 +169,11 @@ fn launch(plan: &TaskPlan, nodes: &node::Nodes, ops: &mut [Option<Operation>]) {
             plan: fused.clone(),
             stores: plan::stores_of(fused, nodes),
             params: plan::param_values(fused, &nodes.nodes),
+        },
+        TaskWork::Chain(chain) => Payload::Chain {
+            plan: chain.clone(),
+            stores: chain.steps.iter().map(|f| plan::stores_of(f, nodes)).collect(),
+            params: chain.steps.iter().map(|f| plan::param_values(f, &nodes.nodes)).collect(),
         },
         TaskWork::Opaque => Payload::Opaque,
     };

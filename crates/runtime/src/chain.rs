@@ -1,0 +1,260 @@
+//! Chains: tasks in a row that work row by row on the same arrays (normalise, exponentiate, divide by
+//! the row's sum) run together, a tile of rows at a time. What passes between them stays in the cache,
+//! and temporaries are as large as a tile, not as an array.
+
+use crate::node::{Nodes, Spot, StoreId};
+use crate::plan::{FusedPlan, TaskPlan, TaskWork};
+use numloom_cpu::{Launch, Operand, Output};
+use numloom_ir::{Value, View};
+use std::cell::RefCell;
+use std::sync::Arc;
+
+/// Fused tasks that share their first axis.
+pub struct ChainPlan {
+    pub steps: Vec<Arc<FusedPlan>>,
+    pub rows: usize,
+    /// Rows of a tile; fixed by the shapes, so that results do not depend on the workers.
+    pub tile: usize,
+    /// Stores that live and die inside a tile, with the bytes of one row.
+    pub locals: Vec<(StoreId, usize)>,
+}
+
+/// Bytes of the arrays that a tile of rows should touch: they stay in the second-level cache.
+const TILE_BYTES: usize = 384 << 10;
+/// Arrays smaller than this pass between tasks through the cache anyway.
+const WORTHWHILE: usize = 1 << 20;
+const MOST_STEPS: usize = 32;
+
+/// Joins runs of tasks into chains where that saves a pass over memory.
+pub fn chain(tasks: Vec<TaskPlan>, nodes: &Nodes) -> Vec<TaskPlan> {
+    let mut out: Vec<TaskPlan> = Vec::with_capacity(tasks.len());
+    let mut open: Vec<TaskPlan> = Vec::new();
+    for t in tasks {
+        if !open.is_empty() && !(open.len() < MOST_STEPS && fits(&open, &t)) {
+            close(&mut open, &mut out, nodes);
+        }
+        if open.is_empty() && rows_of(&t).is_none() {
+            out.push(t);
+        } else {
+            open.push(t);
+        }
+    }
+    close(&mut open, &mut out, nodes);
+    out
+}
+
+/// The extent of the first axis of a task that can be cut along it.
+fn rows_of(t: &TaskPlan) -> Option<usize> {
+    match &t.work {
+        TaskWork::Fused(f) if f.reduced & 1 == 0 && !f.domain.contains(&0) => {
+            f.domain.first().copied().filter(|&r| r >= 64)
+        }
+        _ => None,
+    }
+}
+
+fn spots(t: &TaskPlan) -> impl Iterator<Item = &Spot> {
+    let f = match &t.work {
+        TaskWork::Fused(f) => Some(f),
+        _ => None,
+    };
+    f.into_iter().flat_map(|f| f.operands.iter().chain(f.folded.iter().map(|r| &r.spot)))
+}
+
+fn writes(t: &TaskPlan, store: StoreId) -> bool {
+    t.accesses.iter().any(|(s, _, w)| *s == store && *w)
+}
+
+/// Whether `t` can run behind the open tasks, tile by tile: what it shares with them and one of them
+/// writes must be touched row by row, each row apart from the others.
+fn fits(open: &[TaskPlan], t: &TaskPlan) -> bool {
+    if rows_of(t).is_none() || rows_of(t) != rows_of(&open[0]) {
+        return false;
+    }
+    let shared = |s: &Spot| open.iter().flat_map(spots).any(|o| o.store == s.store);
+    let mut any = false;
+    for s in spots(t) {
+        if !shared(s) {
+            continue;
+        }
+        any = true;
+        let written = writes(t, s.store) || open.iter().any(|o| writes(o, s.store));
+        if !written {
+            continue;
+        }
+        let same = |o: &&Spot| o.store == s.store;
+        let mut all = open.iter().flat_map(spots).filter(same).chain(spots(t).filter(same));
+        if !all.all(|o| rows_align(&o.view, &s.view)) {
+            return false;
+        }
+    }
+    any
+}
+
+/// Both views step from row to row alike, and the bytes of a row stay clear of the next.
+fn rows_align(a: &View, b: &View) -> bool {
+    let (Some(&sa), Some(&sb)) = (a.strides.first(), b.strides.first()) else { return false };
+    if sa != sb || sa <= 0 {
+        return false;
+    }
+    let row = |v: &View| {
+        let mut r = v.clone();
+        r.shape[0] = 1;
+        r.byte_bounds()
+    };
+    let (ra, rb) = (row(a), row(b));
+    ra.1.max(rb.1) - ra.0.min(rb.0) <= sa as usize
+}
+
+/// Ends the open run: as one chain where that pays, else as the tasks it came from.
+fn close(open: &mut Vec<TaskPlan>, out: &mut Vec<TaskPlan>, nodes: &Nodes) {
+    let tasks = std::mem::take(open);
+    let large = |s: &Spot| s.view.nbytes() >= WORTHWHILE;
+    let pays = tasks.len() > 1
+        && tasks.iter().enumerate().any(|(i, t)| {
+            spots(t).any(|s| large(s) && tasks[..i].iter().flat_map(spots).any(|o| o.store == s.store))
+        });
+    if !pays {
+        out.extend(tasks);
+        return;
+    }
+    let rows = rows_of(&tasks[0]).unwrap_or(1);
+    let mut row_bytes = 0;
+    let mut seen: Vec<StoreId> = Vec::new();
+    for s in tasks.iter().flat_map(spots) {
+        if !seen.contains(&s.store) {
+            seen.push(s.store);
+            row_bytes += s.view.nbytes() / rows;
+        }
+    }
+    let tile = (TILE_BYTES / row_bytes.max(1)).clamp(1, rows);
+    if tile < 4 {
+        out.extend(tasks);
+        return;
+    }
+    let mut joined = TaskPlan { work: TaskWork::Opaque, accesses: Vec::new(), ops: Vec::new() };
+    let mut steps = Vec::new();
+    let locals = locals_of(&tasks, nodes, &seen);
+    for t in tasks {
+        joined.ops.extend(t.ops);
+        for a in t.accesses {
+            if !joined.accesses.contains(&a) && !locals.iter().any(|(s, _)| *s == a.0) {
+                joined.accesses.push(a);
+            }
+        }
+        if let TaskWork::Fused(f) = t.work {
+            steps.push(f);
+        }
+    }
+    joined.work = TaskWork::Chain(Arc::new(ChainPlan { steps, rows, tile, locals }));
+    out.push(joined);
+}
+
+/// Stores nobody outside the chain sees: fresh, written first, never read again.
+fn locals_of(tasks: &[TaskPlan], nodes: &Nodes, seen: &[StoreId]) -> Vec<(StoreId, usize)> {
+    let mut ops: Vec<u32> = tasks.iter().flat_map(|t| t.ops.iter().copied()).collect();
+    ops.sort_unstable();
+    seen.iter()
+        .filter_map(|&store| {
+            let local = &nodes.stores[store as usize];
+            let last = nodes.nodes[local.last as usize].op;
+            let inside = nodes.touched_only_by(store, &ops);
+            let first_write = tasks.iter().find(|t| spots(t).any(|s| s.store == store)).is_some_and(|t| writes(t, store));
+            let stride = tasks.iter().flat_map(spots).find(|s| s.store == store)?.view.strides.first().copied()?;
+            let whole = stride > 0 && stride as usize * tasks_rows(tasks) == local.store.nbytes();
+            let kept = local.live || !local.fresh || !inside || !first_write || !whole || ops.binary_search(&last).is_err();
+            (!kept).then_some((store, stride as usize))
+        })
+        .collect()
+}
+
+fn tasks_rows(tasks: &[TaskPlan]) -> usize {
+    tasks.first().and_then(rows_of).unwrap_or(0)
+}
+
+/// A chain bound to memory.
+pub struct ChainRun {
+    pub plan: Arc<ChainPlan>,
+    pub steps: Vec<BoundStep>,
+    pub jit: bool,
+}
+
+/// A step's operands at row 0; `local[i]` names the tile buffer that takes an operand's place.
+pub struct BoundStep {
+    pub operands: Vec<Operand>,
+    pub operand_locals: Vec<Option<usize>>,
+    pub outputs: Vec<(Operand, Option<Value>)>,
+    pub output_locals: Vec<Option<usize>>,
+    pub params: Vec<Value>,
+}
+
+thread_local! {
+    static BUFFERS: RefCell<Vec<Vec<[u64; 8]>>> = const { RefCell::new(Vec::new()) };
+}
+
+impl ChainRun {
+    pub fn tiles(&self) -> usize {
+        self.plan.rows.div_ceil(self.plan.tile)
+    }
+
+    /// Runs every step on one tile of rows; answers the floating-point flags.
+    ///
+    /// # Safety
+    /// As for `Launch::run`: the operands are valid over the domain and nobody else touches what is written.
+    pub unsafe fn run(&self, tile: usize) -> u8 {
+        let first = tile * self.plan.tile;
+        let rows = self.plan.tile.min(self.plan.rows - first);
+        BUFFERS.with(|cell| {
+            let mut own = Vec::new();
+            let mut kept = cell.try_borrow_mut().ok();
+            let buffers: &mut Vec<Vec<[u64; 8]>> = kept.as_deref_mut().unwrap_or(&mut own);
+            buffers.resize_with(buffers.len().max(self.plan.locals.len()), Vec::new);
+            for (buffer, (_, row)) in buffers.iter_mut().zip(&self.plan.locals) {
+                let need = (row * self.plan.tile).div_ceil(64) + 1;
+                if buffer.len() < need {
+                    buffer.resize(need, [0; 8]);
+                }
+            }
+            let place = |o: &Operand, local: Option<usize>| {
+                let step = o.strides[0] * first as isize;
+                // A local operand's address is its offset inside a row; its rows start at the tile's.
+                let ptr = match local {
+                    Some(k) => (buffers[k].as_ptr() as *mut u8).wrapping_add(o.ptr as usize),
+                    None => o.ptr.wrapping_offset(step),
+                };
+                Operand { ptr, dtype: o.dtype, strides: o.strides.clone() }
+            };
+            let mut flags = 0;
+            for (step, bound) in self.plan.steps.iter().zip(&self.steps) {
+                let mut domain = step.domain.clone();
+                domain[0] = rows;
+                let operands =
+                    bound.operands.iter().zip(&bound.operand_locals).map(|(o, l)| place(o, *l)).collect();
+                let outputs = bound
+                    .outputs
+                    .iter()
+                    .zip(&bound.output_locals)
+                    .map(|((o, initial), l)| Output { operand: place(o, *l), initial: *initial })
+                    .collect();
+                let reduced: Vec<bool> = (0..domain.len()).map(|a| step.reduced >> a.min(63) & 1 == 1).collect();
+                let launch = Launch::new(
+                    &step.compiled,
+                    &domain,
+                    operands,
+                    bound.params.clone(),
+                    &reduced,
+                    outputs,
+                    usize::MAX / 2,
+                    1,
+                    self.jit,
+                );
+                for (phase, &tiles) in launch.phases().iter().enumerate() {
+                    for t in 0..tiles {
+                        flags |= launch.run(phase, t);
+                    }
+                }
+            }
+            flags
+        })
+    }
+}
