@@ -160,7 +160,8 @@ impl Launch {
         let fns = &self.program.folds[t];
         let out = &self.outputs[t].operand;
         let size = out.dtype.size();
-        let mut cast = [0u64; 2 * BLOCK];
+        // Not cleared: a row's worth of zeros for each result would cost more than the reduction.
+        let mut cast = std::mem::MaybeUninit::<[u64; 2 * BLOCK]>::uninit();
         let dense = cast.as_mut_ptr() as *mut u8;
         let flags = cast_fn(fns.dtype, out.dtype)(n, &In { ptr: values, step: fns.dtype.size() }, &dense);
         let kept = if self.kept_is_block() { &self.block } else { &self.outer };
