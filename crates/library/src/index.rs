@@ -4,6 +4,7 @@
 //! one for each of those axes. The values (what is read or written) have the shape `index shape + rest
 //! shape`; any mixed NumPy index becomes this by moving axes of the value view.
 
+use crate::vector::vectorized;
 use crate::walk::{Walk, ensure, piece, pieces};
 use crate::{LibraryError, RawView};
 use numloom_ir::DType;
@@ -161,24 +162,49 @@ impl Indexed<'_> {
     #[inline]
     unsafe fn add_offsets(&self, k: usize, from: *const u8, step: isize, to: &mut [isize]) -> Result<(), LibraryError> {
         let (extent, stride) = (self.base.shape[k] as i64, self.base.strides[k]);
-        let read = |i: usize| (from.offset(i as isize * step) as *const i64).read_unaligned();
+        let lowest = if self.how.mode == Mode::Clip { 0 } else { -extent };
         // Nearly always all are inside, and then this needs no branches.
-        let inside = if self.how.mode == Mode::Clip {
-            (0..to.len()).fold(true, |ok, i| ok & ((read(i) as u64) < extent as u64))
-        } else {
-            (0..to.len()).fold(true, |ok, i| ok & ((read(i) < extent) & (read(i) >= -extent)))
-        };
+        let inside = vectorized(
+            #[inline(always)]
+            || {
+                if step == size_of::<i64>() as isize {
+                    add_inside(to, |i| (from as *const i64).add(i).read_unaligned(), lowest, extent, stride, k == 0)
+                } else {
+                    let read = |i: usize| (from.offset(i as isize * step) as *const i64).read_unaligned();
+                    add_inside(to, read, lowest, extent, stride, k == 0)
+                }
+            },
+        );
+        if inside {
+            return Ok(());
+        }
         for (i, to) in to.iter_mut().enumerate() {
-            let v = read(i);
-            let place = if inside {
-                v + ((v >> 63) & extent)
-            } else if self.how.mode == Mode::Clip && v < 0 {
-                self.outside(k, v)? as i64
-            } else {
-                self.place(k, v)? as i64
-            };
+            let v = (from.offset(i as isize * step) as *const i64).read_unaligned();
+            let place = if v < lowest { self.outside(k, v)? } else { self.place(k, v)? };
             *to = if k == 0 { 0 } else { *to } + place as isize * stride;
         }
         Ok(())
     }
+}
+
+/// The offsets of indices that are all in `lowest..extent`; false, with nothing written, if one is not.
+#[inline(always)]
+fn add_inside(
+    to: &mut [isize],
+    read: impl Fn(usize) -> i64,
+    lowest: i64,
+    extent: i64,
+    stride: isize,
+    first: bool,
+) -> bool {
+    if !(0..to.len()).fold(true, |ok, i| ok & ((read(i) < extent) & (read(i) >= lowest))) {
+        return false;
+    }
+    let offset = |i: usize| (read(i) + ((read(i) >> 63) & extent)) as isize * stride;
+    if first {
+        to.iter_mut().enumerate().for_each(|(i, to)| *to = offset(i));
+    } else {
+        to.iter_mut().enumerate().for_each(|(i, to)| *to += offset(i));
+    }
+    true
 }

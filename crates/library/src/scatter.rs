@@ -75,7 +75,7 @@ enum Cut {
 
 /// Positions that repay being looked at by several tiles, and the most tiles to do so.
 const MANY: usize = 1 << 16;
-const MOST_TILES: usize = 8;
+const MOST_TILES: usize = 4;
 
 fn cut(indexed: &Indexed) -> Cut {
     let (base, count, positions) = (indexed.base, indexed.indices.len(), indexed.positions());
@@ -139,16 +139,18 @@ unsafe fn for_each_run(
     let (x, v) = (base.ptr.offset(skip[0]), values.ptr.offset(skip[1]));
     let mut from = Walk::new(&values.shape[..nd], [&values.strides[..nd]]);
     if let (1, Some([step])) = (rest.n, from.single_run()) {
-        let mut taken = [(0, 0); BLOCK];
+        let mut taken = [0u16; BLOCK];
+        let (low, width) = (own.start, own.end.wrapping_sub(own.start) as usize);
         return indexed.offsets(0..indexed.positions(), |at, offsets| {
             let mut n = 0;
             for (i, &offset) in offsets.iter().enumerate() {
-                taken[n] = (offset, i);
-                n += own.contains(&offset) as usize;
+                taken[n] = i as u16;
+                n += ((offset.wrapping_sub(low) as usize) < width) as usize;
             }
-            for (i, &(offset, value)) in taken[..n].iter().enumerate() {
-                prefetch(x.wrapping_offset(taken[(i + AHEAD).min(n - 1)].0));
-                f(x.offset(offset), v.offset((at + value) as isize * step), [0, 0], 1);
+            for (i, &value) in taken[..n].iter().enumerate() {
+                prefetch(x.wrapping_offset(offsets[taken[(i + AHEAD).min(n - 1)] as usize]));
+                let (offset, value) = (offsets[value as usize], at + value as usize);
+                f(x.offset(offset), v.offset(value as isize * step), [0, 0], 1);
             }
             Ok(())
         });

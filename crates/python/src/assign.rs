@@ -115,8 +115,8 @@ fn through_numpy(obj: &Bound<'_, PyAny>, dtype: DType) -> PyResult<Value> {
 
 /// `x[index] = value`.
 pub fn set(x: &Bound<'_, NdArray>, index: &Bound<'_, PyAny>, value: &Bound<'_, PyAny>) -> PyResult<()> {
-    if quick_index::set(x, index, value) {
-        return Ok(());
+    if let Some(done) = quick_index::set(x, index, value) {
+        return done;
     }
     let py = x.py();
     if !x.borrow().writeable {

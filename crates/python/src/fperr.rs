@@ -9,6 +9,7 @@ use crate::provenance::{self, Place};
 use numloom_loops::{FP_DIVIDE, FP_INVALID, FP_OVERFLOW, FP_UNDERFLOW};
 use numloom_runtime::{Array, Provenance, record};
 use pyo3::exceptions::{PyFloatingPointError, PyNameError, PyRuntimeWarning};
+use pyo3::ffi;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -54,7 +55,17 @@ thread_local! {
     static LAST: RefCell<Option<(Py<PyAny>, State)>> = const { RefCell::new(None) };
 }
 
-static CONTEXT_GET: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+// Public since 3.7.1 and unchanged, though not in the limited API's headers.
+unsafe extern "C" {
+    fn PyContextVar_Get(
+        var: *mut ffi::PyObject,
+        default: *mut ffi::PyObject,
+        value: *mut *mut ffi::PyObject,
+    ) -> std::ffi::c_int;
+}
+
+/// NumPy's context variable for `errstate`.
+static ERRSTATE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
 
 fn read(py: Python<'_>) -> PyResult<State> {
     let modes = py.import(intern!(py, "numpy"))?.call_method0(intern!(py, "geterr"))?;
@@ -80,11 +91,18 @@ fn read(py: Python<'_>) -> PyResult<State> {
 
 /// The `errstate` in force. NumPy keeps it in a context variable, whose value is a new object for every state.
 fn state(py: Python<'_>) -> PyResult<State> {
-    let get = CONTEXT_GET.get_or_try_init(py, || {
+    let var = ERRSTATE.get_or_try_init(py, || {
         let umath = py.import("numpy._core.umath").or_else(|_| py.import("numpy.core.umath"))?;
-        Ok::<_, PyErr>(umath.getattr("_extobj_contextvar")?.getattr("get")?.unbind())
+        Ok::<_, PyErr>(umath.getattr("_extobj_contextvar")?.unbind())
     })?;
-    let current = get.bind(py).call0()?;
+    let mut value = std::ptr::null_mut();
+    // SAFETY: a context variable; it has a default, so a success gives a new reference.
+    let current = unsafe {
+        if PyContextVar_Get(var.as_ptr(), std::ptr::null_mut(), &mut value) != 0 || value.is_null() {
+            return Err(PyErr::fetch(py));
+        }
+        Bound::from_owned_ptr(py, value)
+    };
     if let Some(state) = LAST.with_borrow(|l| l.as_ref().filter(|(o, _)| o.is(&current)).map(|(_, s)| *s)) {
         return Ok(state);
     }
@@ -106,6 +124,13 @@ impl<'py> Watch<'py> {
 
     /// The provenance to hand to the runtime when it records the operation.
     pub fn here(&self) -> Provenance {
+        match self.recorded.get() {
+            Some((at, _)) => at,
+            None => self.look(),
+        }
+    }
+
+    fn look(&self) -> Provenance {
         let at = provenance::here(self.py);
         let (ignored, eager) = match state(self.py) {
             Ok(s) => (s.ignored, s.eager),

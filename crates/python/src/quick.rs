@@ -1,16 +1,19 @@
-//! Small operations at once: from Python's objects to the block loop without borrow flags, reference counts or
-//! lists on the way. Whatever does not fit is `None`, and the general path does it.
+//! The short way for plain operations: from Python's objects to the block loop, or into the window, without borrow
+//! flags, reference counts or lists on the way. Whatever does not fit is `None`, and the general path does it.
 
-use crate::fperr;
+use crate::errors;
+use crate::fperr::{self, Watch};
 use crate::handle::{self, NdArray};
 use crate::ufunc::input::Input;
 use crate::ufunc::resolve::loop_for;
 use numloom_ir::promote::{ArgType, Casting, can_cast};
+use numloom_ir::view::Order;
 use numloom_ir::{DType, ScalarOp, Value};
 use numloom_runtime::{Array, MapOp, Operand, record};
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::PyFloat;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 
 /// Our class, and where in its objects the contents lie.
@@ -117,16 +120,80 @@ fn prepare<'a>(op: ScalarOp, a: &Quick<'a>, b: Option<&Quick<'a>>) -> Option<Cal
     Some(Call { lp, ins: [first, second] })
 }
 
+/// How a small operation went.
+enum Tried {
+    Done(PyResult<Py<PyAny>>),
+    /// Its operands are large or not there yet: it is to be recorded.
+    Deferred,
+    Unfit,
+}
+
 #[inline]
-fn computed(py: Python<'_>, op: ScalarOp, call: &Call<'_>, nin: usize) -> Option<PyResult<Py<PyAny>>> {
+fn computed(py: Python<'_>, op: ScalarOp, call: &Call<'_>, nin: usize) -> Tried {
     // What went wrong goes wrong once more in the general path, which says so.
-    let (array, flags) = record::map_small(op, call.lp, &call.ins[..nin])?.ok()?;
+    let Some(Ok((array, flags))) = record::map_small(op, call.lp, &call.ins[..nin]) else {
+        let deferred = call.ins[..nin].iter().any(|i| matches!(i, Operand::Array(a) if record::is_deferred(a)));
+        return if deferred { Tried::Deferred } else { Tried::Unfit };
+    };
     if flags != 0
         && let Err(e) = fperr::check(py, flags, op.name())
     {
-        return Some(Err(e));
+        return Tried::Done(Err(e));
     }
-    Some(handle::wrap(py, array))
+    Tried::Done(handle::wrap(py, array))
+}
+
+/// Records an operation on arrays of one shape, dense or of the same unknown length. `None` for others.
+fn recorded(op: ScalarOp, left: &Bound<'_, PyAny>, right: Option<&Bound<'_, PyAny>>) -> Option<PyResult<Py<PyAny>>> {
+    let py = left.py();
+    // Looking for the user's line may run Python code, so it comes before the operands.
+    let watch = Watch::new(py);
+    let at = watch.here();
+    // SAFETY: nothing below runs Python code before the operands are done with.
+    let (a, b) = unsafe {
+        let b = match right {
+            Some(r) => Some(Quick::read(r)?),
+            None => None,
+        };
+        (Quick::read(left)?, b)
+    };
+    let call = prepare(op, &a, b.as_ref())?;
+    let types = &op.loops()[call.lp as usize];
+    let ([dtype], ins) = (types.outs(), &call.ins[..types.ins().len()]) else { return None };
+    let like = ins.iter().find_map(|i| match i {
+        Operand::Array(a) if a.view.ndim() > 0 => Some(*a),
+        _ => None,
+    })?;
+    let fits = |i: &Operand| match i {
+        Operand::Array(a) => a.view.ndim() == 0 || is_alike(a, like),
+        Operand::Value(_) => true,
+    };
+    if !ins.iter().all(fits) {
+        return None;
+    }
+    let made = match like.symbol() {
+        Some(_) => record::empty_packed(like, *dtype, || at),
+        None => record::empty(*dtype, &like.view.shape, Order::C, || at),
+    };
+    let done = made.and_then(|out| {
+        let flags = record::map(MapOp::Scalar { op, lp: call.lp }, ins, &[&out], None, || at)?;
+        Ok((out, flags))
+    });
+    Some(match done {
+        Ok((out, flags)) => watch.finish(flags, op.name(), &out).and_then(|()| handle::wrap(py, out)),
+        Err(e) => Err(errors::raise(py, e)),
+    })
+}
+
+/// Whether two arrays have one shape, known or not, and the plain layout that a result of both would have.
+#[inline]
+fn is_alike(a: &Array, like: &Array) -> bool {
+    let same_length = match (a.symbol(), like.symbol()) {
+        (Some(x), Some(y)) => Arc::ptr_eq(x, y),
+        (None, None) => true,
+        _ => false,
+    };
+    same_length && a.view.shape == like.view.shape && (a.view.ndim() == 1 || a.view.is_c_contiguous())
 }
 
 /// `op(left, right)`.
@@ -135,7 +202,11 @@ pub fn binary(op: ScalarOp, left: &Bound<'_, PyAny>, right: &Bound<'_, PyAny>) -
     // SAFETY: nothing below runs Python code before the operands are done with.
     let (a, b) = unsafe { (Quick::read(left)?, Quick::read(right)?) };
     let call = prepare(op, &a, Some(&b))?;
-    computed(left.py(), op, &call, 2)
+    match computed(left.py(), op, &call, 2) {
+        Tried::Done(result) => Some(result),
+        Tried::Deferred => recorded(op, left, Some(right)),
+        Tried::Unfit => None,
+    }
 }
 
 /// `op(operand)`.
@@ -144,7 +215,11 @@ pub fn unary(op: ScalarOp, operand: &Bound<'_, PyAny>) -> Option<PyResult<Py<PyA
     // SAFETY: as in `binary`.
     let a = unsafe { Quick::read(operand)? };
     let call = prepare(op, &a, None)?;
-    computed(operand.py(), op, &call, 1)
+    match computed(operand.py(), op, &call, 1) {
+        Tried::Done(result) => Some(result),
+        Tried::Deferred => recorded(op, operand, None),
+        Tried::Unfit => None,
+    }
 }
 
 /// `op(left, right, out=target)`; without `right`, of one argument.

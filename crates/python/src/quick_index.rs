@@ -1,10 +1,10 @@
 //! Plain indexing of small things at once: `x[i]`, `x[a:b]`, `x[mask]`, `x[indices]`, and writing to the first two.
 //! Whatever does not fit is `None`, and the general path does it.
 
-use crate::convert;
 use crate::handle::{self, NdArray};
 use crate::numpy_api::api;
 use crate::quick::peek;
+use crate::{convert, errors, provenance};
 use numloom_ir::{DType, Value, View};
 use numloom_runtime::{Array, MapOp, Operand, record};
 use pyo3::ffi;
@@ -96,7 +96,11 @@ pub fn get(x: &Bound<'_, NdArray>, index: &Bound<'_, PyAny>) -> Option<PyResult<
         // SAFETY: as above.
         let chosen = unsafe { peek(index)? };
         let made = match chosen.array.view.dtype {
-            DType::Bool => record::pack_small(array, &chosen.array)?,
+            DType::Bool => match record::pack_small(array, &chosen.array) {
+                Some(made) => made,
+                None if record::is_deferred(array) || record::is_deferred(&chosen.array) => return packed(x, index),
+                None => return None,
+            },
             DType::I64 => record::take_small(array, &chosen.array)?,
             _ => return None,
         };
@@ -113,10 +117,52 @@ pub fn get(x: &Bound<'_, NdArray>, index: &Bound<'_, PyAny>) -> Option<PyResult<
     Some(handle::wrap_part(py, x, this, array.with_view(part)))
 }
 
-/// `x[index] = value`; false when nothing was done.
+/// `x[mask]` of a mask of x's shape, recorded.
+fn packed(x: &Bound<'_, NdArray>, mask: &Bound<'_, PyAny>) -> Option<PyResult<Py<PyAny>>> {
+    let py = x.py();
+    // Looking for the user's line may run Python code, so it comes before the operands.
+    let at = provenance::here(py);
+    // SAFETY: nothing below runs Python code before the arrays are done with.
+    let (x, mask) = unsafe { (&peek(x.as_any())?.array, &peek(mask)?.array) };
+    if x.symbol().is_some() || mask.symbol().is_some() || mask.view.shape != x.view.shape {
+        return None;
+    }
+    let made = record::pack(x, mask, || at);
+    Some(made.map_err(|e| errors::raise(py, e)).and_then(|packed| handle::wrap(py, packed)))
+}
+
+/// `x[mask] = values` with values packed with the same mask, recorded.
+fn unpacked(x: &Bound<'_, NdArray>, mask: &Bound<'_, PyAny>, values: &Bound<'_, PyAny>) -> Option<PyResult<()>> {
+    // SAFETY: as in `packed`.
+    let is_packed = unsafe { peek(values)?.array.symbol().is_some() };
+    if !is_packed {
+        return None;
+    }
+    let py = x.py();
+    let at = provenance::here(py);
+    // SAFETY: as in `packed`.
+    let (x, mask, values) = unsafe { (peek(x.as_any())?, &peek(mask)?.array, &peek(values)?.array) };
+    let fits = x.writeable
+        && x.array.symbol().is_none()
+        && mask.symbol().is_none()
+        && mask.view.dtype == DType::Bool
+        && mask.view.shape == x.array.view.shape
+        && values.symbol().is_some()
+        && values.view.dtype == x.array.view.dtype
+        && record::same_mask(values, mask);
+    fits.then(|| record::unpack(&x.array, mask, values, || at).map_err(|e| errors::raise(py, e)))
+}
+
+/// `x[index] = value`.
 #[inline]
-pub fn set(x: &Bound<'_, NdArray>, index: &Bound<'_, PyAny>, value: &Bound<'_, PyAny>) -> bool {
-    let Some(plain) = Plain::read(index) else { return false };
+pub fn set(x: &Bound<'_, NdArray>, index: &Bound<'_, PyAny>, value: &Bound<'_, PyAny>) -> Option<PyResult<()>> {
+    match Plain::read(index) {
+        Some(plain) => set_plain(x, plain, value).then_some(Ok(())),
+        None => unpacked(x, index, value),
+    }
+}
+
+fn set_plain(x: &Bound<'_, NdArray>, plain: Plain, value: &Bound<'_, PyAny>) -> bool {
     // SAFETY: as in `get`.
     let Some(this) = (unsafe { peek(x.as_any()) }) else { return false };
     let array = &this.array;

@@ -42,7 +42,7 @@ pub fn no_memory(bytes: usize, op: &'static str) -> ExecError {
 }
 
 /// The longest array that `map_new` and `run_small` take: one call of a block loop.
-const SMALL: usize = BLOCK;
+pub const SMALL: usize = BLOCK;
 
 /// The loop of an operation with its types, for one output. `None` for operations that are not one loop.
 #[inline]

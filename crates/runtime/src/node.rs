@@ -54,7 +54,7 @@ pub struct LocalStore {
     pub store: Arc<Store>,
     /// Somebody outside the window can still see it.
     pub live: bool,
-    /// It has no bytes yet, so nobody outside has seen any either.
+    /// Its first write is in this window, so nobody outside has seen any contents.
     pub fresh: bool,
     /// Place of the last node that touches it.
     pub last: u32,
@@ -86,13 +86,41 @@ impl Numbering {
         let next = self.stores.len() as StoreId;
         let stores = &mut self.stores;
         *self.ids.entry(Arc::as_ptr(store) as usize).or_insert_with(|| {
-            let seen = store.handles.load(Ordering::Acquire) > 0
-                || store.is_foreign()
-                || store.exposed.load(Ordering::Acquire) > 0;
-            stores.push(LocalStore { store: store.clone(), live: seen, fresh: store.ptr().is_null(), last: 0 });
+            stores.push(LocalStore { store: store.clone(), live: true, fresh: false, last: 0 });
             next
         })
     }
+}
+
+/// Numbers the stores of a window and finds out which of them somebody outside it can see.
+fn number(ops: &[Operation]) -> Numbering {
+    let mut numbering = Numbering { ids: FxHashMap::default(), stores: Vec::with_capacity(ops.len()) };
+    let mut counts: Vec<(u32, u32)> = Vec::with_capacity(ops.len());
+    for op in ops {
+        for p in op.reads() {
+            let id = numbering.id(&p.store) as usize;
+            counts.resize(counts.len().max(id + 1), (0, 0));
+            counts[id].0 += 1;
+        }
+        for (k, p) in op.outs.iter().enumerate() {
+            let id = numbering.id(&p.store) as usize;
+            counts.resize(counts.len().max(id + 1), (0, 0));
+            counts[id].1 += 1;
+            numbering.stores[id].fresh |= k < 8 && op.fresh >> k & 1 == 1;
+        }
+    }
+    for (local, (reads, writes)) in numbering.stores.iter_mut().zip(counts) {
+        let s = &local.store;
+        // The program may have recorded a reader in the next window and dropped its handle since this
+        // window was taken: the reader was announced before the handle went, so look in that order.
+        let held = s.handles.load(Ordering::Acquire) > 0;
+        local.live = held
+            || s.is_foreign()
+            || s.exposed.load(Ordering::Acquire) > 0
+            || s.pending_reads.load(Ordering::Acquire) > reads
+            || s.pending_writes.load(Ordering::Acquire) > writes;
+    }
+    numbering
 }
 
 /// Arrays of one unknown length that never have to exist packed: the mask they were packed with.
@@ -112,9 +140,9 @@ pub fn build_one(op: &Operation) -> Nodes {
 }
 
 pub fn build(ops: &[Operation]) -> Nodes {
-    let mut numbering = Numbering { ids: FxHashMap::default(), stores: Vec::with_capacity(ops.len()) };
+    let mut numbering = number(ops);
     let alive = find_alive(ops, &mut numbering);
-    let families = find_families(ops, &alive);
+    let families = find_families(ops, &alive, &mut numbering);
     let mut nodes = Vec::with_capacity(ops.len());
     let mut dead = Vec::new();
     for (i, op) in ops.iter().enumerate() {
@@ -171,7 +199,7 @@ fn symbol_key(s: &Symbol) -> usize {
     Arc::as_ptr(s) as usize
 }
 
-fn find_families(ops: &[Operation], alive: &[bool]) -> FxHashMap<usize, Family> {
+fn find_families(ops: &[Operation], alive: &[bool], numbering: &mut Numbering) -> FxHashMap<usize, Family> {
     let mut families: FxHashMap<usize, Family> = FxHashMap::default();
     for (op, _) in ops.iter().zip(alive).filter(|(_, a)| **a) {
         let packed = |p: &Place| is_unsized(&p.view).then(|| p.store.symbol.clone()).flatten();
@@ -184,7 +212,6 @@ fn find_families(ops: &[Operation], alive: &[bool]) -> FxHashMap<usize, Family> 
                 risky: false,
             });
         }
-        let visible = |p: &Place| p.store.handles.load(Ordering::Acquire) > 0 || !p.store.ptr().is_null();
         let simple = match &op.kind {
             Kind::Map(m) => Some(!is_tame(*m)),
             Kind::Pack | Kind::Unpack | Kind::Reduce { .. } => Some(false),
@@ -197,7 +224,9 @@ fn find_families(ops: &[Operation], alive: &[bool]) -> FxHashMap<usize, Family> 
             }
             // A store packed in an earlier window has no family here and stays packed.
             if let Some(f) = families.get_mut(&symbol_key(&symbol)) {
-                f.virtual_ &= simple.is_some() && !visible(p) && is_plain(&p.view);
+                let local = numbering.id(&p.store) as usize;
+                let visible = numbering.stores[local].live || !numbering.stores[local].fresh;
+                f.virtual_ &= simple.is_some() && !visible && is_plain(&p.view);
                 f.risky |= simple == Some(true);
             }
         }

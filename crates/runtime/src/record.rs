@@ -182,6 +182,12 @@ pub fn run_small(op: MapOp, ins: &[Operand], out: &Array) -> Option<Result<u8>> 
     inline::run_small(op, ins, out)
 }
 
+/// Whether an operation on the array is likely to be recorded: it is large, or not there yet.
+#[inline]
+pub fn is_deferred(a: &Array) -> bool {
+    !a.store.is_settled() || a.symbol().is_some() || a.view.size() > inline::SMALL
+}
+
 pub use crate::inline::{pack_small, read_element, take_small, write_element};
 
 /// Remembers what a new truth array was computed from.
