@@ -12,7 +12,7 @@ import numpy
 
 from . import _core
 from ._core import Scalar, Unsupported, ndarray
-from ._fallback import native
+from ._fallback import direct, native, on_host
 from ._operands import is_array, operand, result_dtype
 
 _INT64, _FLOAT64 = numpy.dtype(numpy.int64), numpy.dtype(numpy.float64)
@@ -115,22 +115,34 @@ def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> A
     return x.astype(dtype, copy=copy)
 
 
-@native
+@direct
 def empty(shape: Any, dtype: Any = None, order: Any = "C", *, device: Any = None, like: Any = None) -> Any:
-    _check(device, like)
-    return _core.empty(shape, dtype=numpy.float64 if dtype is None else dtype, order=order)
+    if like is None and (device is None or device == "cpu"):
+        try:
+            return _core.empty(shape, dtype, order)
+        except Unsupported:
+            pass
+    return on_host(numpy.empty, "empty", (shape, dtype, order), {"device": device, "like": like})
 
 
-@native
+@direct
 def zeros(shape: Any, dtype: Any = None, order: Any = "C", *, device: Any = None, like: Any = None) -> Any:
-    _check(device, like)
-    return _core.full(shape, 0, _FLOAT64 if dtype is None else dtype, order)
+    if like is None and (device is None or device == "cpu"):
+        try:
+            return _core.zeros(shape, dtype, order)
+        except Unsupported:
+            pass
+    return on_host(numpy.zeros, "zeros", (shape, dtype, order), {"device": device, "like": like})
 
 
-@native
+@direct
 def ones(shape: Any, dtype: Any = None, order: Any = "C", *, device: Any = None, like: Any = None) -> Any:
-    _check(device, like)
-    return _core.full(shape, 1, _FLOAT64 if dtype is None else dtype, order)
+    if like is None and (device is None or device == "cpu"):
+        try:
+            return _core.ones(shape, dtype, order)
+        except Unsupported:
+            pass
+    return on_host(numpy.ones, "ones", (shape, dtype, order), {"device": device, "like": like})
 
 
 @native
@@ -184,10 +196,23 @@ def _full_like(a: Any, value: Any, dtype: Any, order: Any, shape: Any, device: A
     return made
 
 
-@native
+@direct
 def arange(
     start_or_stop: Any, /, stop: Any = None, step: Any = 1, *, dtype: Any = None, device: Any = None, like: Any = None
 ) -> Any:
+    if dtype is None and device is None and like is None:
+        made = _core.arange_ints(start_or_stop, stop, step)
+        if made is not None:
+            return made
+    try:
+        return _arange(start_or_stop, stop, step, dtype, device, like)
+    except Unsupported:
+        pass
+    chosen = {"dtype": dtype, "device": device, "like": like}
+    return on_host(numpy.arange, "arange", (start_or_stop, stop, step), chosen)
+
+
+def _arange(start_or_stop: Any, stop: Any, step: Any, dtype: Any, device: Any, like: Any) -> Any:
     _check(device, like)
     start, stop = (0, start_or_stop) if stop is None else (start_or_stop, stop)
     if dtype is None and type(start) is type(stop) is type(step) is int and step:

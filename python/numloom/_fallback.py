@@ -165,6 +165,14 @@ def native(function: F) -> F:
     return native_in("", numpy)(function)
 
 
+def direct(function: F) -> F:
+    """A native function that is called often on little: no wrapper, it goes to NumPy by itself with `on_host`."""
+    native_names.add(function.__name__)
+    function.__doc__ = function.__doc__ or getattr(numpy, function.__name__).__doc__
+    function.__module__ = "numloom"
+    return function
+
+
 def native_in(prefix: str, module: types.ModuleType) -> Callable[[F], F]:
     """Like `native`, for the functions of a submodule."""
 

@@ -16,6 +16,8 @@ from ._shape import atleast_1d, atleast_2d, atleast_3d
 
 
 def _join(arrays: Sequence[ndarray], axis: int, out: Any, dtype: Any, casting: str) -> Any:
+    if out is None and dtype is None:
+        return _core.join(arrays, axis)
     out = target(out)
     if out is not None and dtype is not None:
         raise Unsupported("an error that NumPy words")
@@ -58,6 +60,9 @@ def _operands(arrays: Any) -> list[ndarray]:
 def concatenate(
     arrays: Any, /, axis: Any = 0, out: Any = None, *, dtype: Any = None, casting: Any = "same_kind"
 ) -> Any:
+    plain = type(axis) is int and type(arrays) in (list, tuple) and {ndarray}.issuperset(map(type, arrays))
+    if plain and out is None and dtype is None:
+        return _core.join(arrays, axis)
     parts = _operands(arrays)
     if axis is None:
         parts, axis = [a.ravel() for a in parts], 0

@@ -154,7 +154,7 @@ def argmin(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = NoValue
 @native
 def count_nonzero(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
     a = operand(a)
-    truth = a if a.dtype == bool else _core.not_equal(a, 0)
+    truth = a.astype(bool, copy=False)
     return truth.sum(axis=axis, dtype=numpy.intp, keepdims=keepdims)
 
 

@@ -7,7 +7,10 @@ use std::fmt;
 pub enum ConfigError {
     /// `--help` was asked for.
     Help,
-    Bad { flag: String, reason: String },
+    Bad {
+        flag: String,
+        reason: String,
+    },
 }
 
 impl fmt::Display for ConfigError {

@@ -18,9 +18,14 @@ thread_local! {
 pub(crate) enum Folding {
     None,
     /// Fold the block to one value, appended to the target's buffer.
-    Inner { partials: SmallVec<[Partials; 2]> },
+    Inner {
+        partials: SmallVec<[Partials; 2]>,
+    },
     /// Combine the block element by element into the accumulators; `first` writes instead.
-    Outer { acc: SmallVec<[*mut u8; 2]>, first: bool },
+    Outer {
+        acc: SmallVec<[*mut u8; 2]>,
+        first: bool,
+    },
 }
 
 /// Values of finished blocks, folded together when there are many.
@@ -60,7 +65,12 @@ pub(crate) struct Row<'a> {
 }
 
 /// Runs `body` with a frame whose scratch is this thread's.
-pub(crate) fn with_frame<R>(program: &Program, params: &[Value], folding: Folding, body: impl FnOnce(&mut Frame) -> R) -> R {
+pub(crate) fn with_frame<R>(
+    program: &Program,
+    params: &[Value],
+    folding: Folding,
+    body: impl FnOnce(&mut Frame) -> R,
+) -> R {
     SCRATCH.with(|cell| {
         let mut own = Vec::new();
         let mut borrowed = cell.try_borrow_mut().ok();

@@ -32,9 +32,15 @@ const ACCUMULATORS: usize = 8192;
 pub(crate) enum Shape {
     Map,
     /// Each outer point folds the whole block space; chunks of it become partial values.
-    FoldInner { chunks: usize },
+    FoldInner {
+        chunks: usize,
+    },
     /// Each outer point is combined into accumulators over the block space.
-    FoldOuter { chunks: usize, chunk: usize, columns: usize },
+    FoldOuter {
+        chunks: usize,
+        chunk: usize,
+        columns: usize,
+    },
 }
 
 pub struct Launch {
@@ -89,8 +95,7 @@ impl Launch {
         let (kept, away): (Dims, Dims) = axes.iter().copied().partition(|&a| !folds || !reduced[a]);
         let space = |axes: &[usize], with_outputs: bool| {
             let shape: Dims = axes.iter().map(|&a| domain[a]).collect();
-            let mut all: Vec<Strides> =
-                operands.iter().map(|o| axes.iter().map(|&a| o.strides[a]).collect()).collect();
+            let mut all: Vec<Strides> = operands.iter().map(|o| axes.iter().map(|&a| o.strides[a]).collect()).collect();
             if with_outputs {
                 all.extend(outputs.iter().map(|o| axes.iter().map(|&a| o.operand.strides[a]).collect::<Strides>()));
             }
@@ -110,7 +115,7 @@ impl Launch {
             let chunks = away.size.div_ceil(CHUNK).max(1);
             (Shape::FoldInner { chunks }, away, kept)
         } else {
-            let columns = kept.size.min(ACCUMULATORS).max(1);
+            let columns = kept.size.clamp(1, ACCUMULATORS);
             let chunk = (CHUNK / columns).max(away.size.div_ceil(256)).max(1);
             let chunks = away.size.div_ceil(chunk).max(1);
             (Shape::FoldOuter { chunks, chunk, columns }, kept, away)
@@ -151,12 +156,13 @@ impl Launch {
         match self.shape {
             Shape::Map => {
                 let total = self.block.size;
-                self.tile = share(total).max(min_chunk.max(1)).next_multiple_of(self.program.block.min(min_chunk.max(1)));
+                self.tile =
+                    share(total).max(min_chunk.max(1)).next_multiple_of(self.program.block.min(min_chunk.max(1)));
                 self.tiles = SmallVec::from_slice(&[total.div_ceil(self.tile)]);
             }
             Shape::FoldInner { chunks } => {
                 let pairs = self.outer.size * chunks;
-                let per_pair = self.block.size.min(CHUNK).max(1);
+                let per_pair = self.block.size.clamp(1, CHUNK);
                 self.tile = share(pairs).max(min_chunk / per_pair).max(1);
                 self.tiles = SmallVec::from_slice(&[pairs.div_ceil(self.tile)]);
                 if chunks > 1 {

@@ -1,8 +1,8 @@
 //! A kernel made ready to run: block loops looked up, registers given scratch slots, stores forwarded,
 //! and, when it pays, runs of simple instructions compiled to machine code.
 
-use numloom_ir::kernel::{Instr, Kernel, NO_REG, OperandId, ParamId, Reg};
 use numloom_ir::DType;
+use numloom_ir::kernel::{Instr, Kernel, NO_REG, OperandId, ParamId, Reg};
 use numloom_loops::{BLOCK, BlockFn, FoldFn, block_fn, cast_fn, fold_fn, select_fn};
 use smallvec::SmallVec;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -28,16 +28,45 @@ pub enum Tier {
 
 pub(crate) enum Step {
     /// Gather an operand's block into the register's scratch.
-    Gather { dst: Reg, operand: OperandId },
-    Iota { dst: Reg, start: ParamId, step: ParamId, dtype: DType },
-    Call { f: BlockFn, ins: [Reg; 3], outs: [Reg; 2] },
+    Gather {
+        dst: Reg,
+        operand: OperandId,
+    },
+    Iota {
+        dst: Reg,
+        start: ParamId,
+        step: ParamId,
+        dtype: DType,
+    },
+    Call {
+        f: BlockFn,
+        ins: [Reg; 3],
+        outs: [Reg; 2],
+    },
     /// Generated code over the registers, inputs then outputs.
-    Code { code: Arc<numloom_jit::Compiled>, regs: Vec<Reg> },
+    Code {
+        code: Arc<numloom_jit::Compiled>,
+        regs: Vec<Reg>,
+    },
     /// Copy a register to a dense operand that it could not be computed into.
-    CopyOut { f: BlockFn, src: Reg, operand: OperandId },
-    Scatter { src: Reg, operand: OperandId },
-    ScatterMasked { src: Reg, mask: Reg, operand: OperandId },
-    Fold { target: u16, src: Reg },
+    CopyOut {
+        f: BlockFn,
+        src: Reg,
+        operand: OperandId,
+    },
+    Scatter {
+        src: Reg,
+        operand: OperandId,
+    },
+    ScatterMasked {
+        src: Reg,
+        mask: Reg,
+        operand: OperandId,
+    },
+    Fold {
+        target: u16,
+        src: Reg,
+    },
 }
 
 /// Where a register's run lives while blocks run.
@@ -277,10 +306,8 @@ impl<'a> Builder<'a> {
         inputs.sort_unstable();
         inputs.dedup();
         let outputs: Vec<Reg> = made.iter().copied().filter(|&r| self.last_use[r as usize] > last).collect();
-        let declared: Vec<numloom_jit::Input> = inputs
-            .iter()
-            .map(|&reg| numloom_jit::Input { reg, uniform: self.is_uniform[reg as usize] })
-            .collect();
+        let declared: Vec<numloom_jit::Input> =
+            inputs.iter().map(|&reg| numloom_jit::Input { reg, uniform: self.is_uniform[reg as usize] }).collect();
         let segment =
             numloom_jit::Segment { kernel: self.kernel, instrs: &instrs, inputs: &declared, outputs: &outputs };
         match numloom_jit::compile(&segment) {

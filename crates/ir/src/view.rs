@@ -18,12 +18,7 @@ pub struct View {
 impl Clone for View {
     #[inline]
     fn clone(&self) -> View {
-        View {
-            dtype: self.dtype,
-            offset: self.offset,
-            shape: copied(&self.shape),
-            strides: copied(&self.strides),
-        }
+        View { dtype: self.dtype, offset: self.offset, shape: copied(&self.shape), strides: copied(&self.strides) }
     }
 }
 
@@ -197,7 +192,19 @@ impl View {
         }
     }
 
+    #[inline]
     pub fn reversed_axes(&self) -> View {
+        if self.ndim() <= 1 {
+            return self.clone();
+        }
+        if let ([m, n], [s, t]) = (self.shape.as_slice(), self.strides.as_slice()) {
+            return View {
+                dtype: self.dtype,
+                offset: self.offset,
+                shape: SmallVec::from_buf_and_len([*n, *m, 0, 0], 2),
+                strides: SmallVec::from_buf_and_len([*t, *s, 0, 0], 2),
+            };
+        }
         let perm: Dims = (0..self.ndim()).rev().collect();
         self.transpose(&perm)
     }

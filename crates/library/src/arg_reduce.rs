@@ -1,6 +1,6 @@
 //! Where the extreme of each lane is (`argmax`, `argmin`): the first one; a NaN counts as extreme.
 
-use crate::element::{Element, FromAny, read_run, with_type};
+use crate::element::{Element, read_run, with_type};
 use crate::scratch::{Buffer, Scratch};
 use crate::vector::vectorized;
 use crate::walk::{Walk, ensure, ensure_operands, piece, pieces, without};
@@ -94,7 +94,7 @@ impl ArgReduce {
     }
 
     /// The extreme of part of a lane that starts at byte offset `at` of the input.
-    unsafe fn part<T: Element + FromAny, const MAX: bool>(
+    unsafe fn part<T: Element, const MAX: bool>(
         &self,
         args: &Args,
         at: isize,
@@ -124,7 +124,7 @@ impl ArgReduce {
         best.ok_or_else(|| LibraryError::Value(format!("attempt to get {} of an empty sequence", self.name())))
     }
 
-    unsafe fn run_typed<T: Element + FromAny, const MAX: bool>(
+    unsafe fn run_typed<T: Element, const MAX: bool>(
         &self,
         args: &Args,
         plan: &Plan,
@@ -191,7 +191,7 @@ fn beats<T: Element, const MAX: bool>(v: T, best: T) -> bool {
 
 /// The extreme of `n >= 1` evenly spaced elements and its first place.
 #[inline]
-unsafe fn extreme_run<T: Element + FromAny, const MAX: bool>(
+unsafe fn extreme_run<T: Element, const MAX: bool>(
     ptr: *const u8,
     step: isize,
     n: usize,
@@ -281,7 +281,7 @@ fn extreme_block<T: Element, const MAX: bool>(block: &[T], start: T) -> (T, bool
 }
 
 /// The places of the extremes of `columns` lanes side by side, row by row.
-unsafe fn extreme_columns<T: Element + FromAny, const MAX: bool>(
+unsafe fn extreme_columns<T: Element, const MAX: bool>(
     start: *const u8,
     across: isize,
     down: isize,

@@ -3,6 +3,8 @@
 use half::f16;
 pub use num_complex::{Complex32, Complex64};
 use numloom_ir::DType;
+use numloom_loops::{In, cast_fn};
+use std::mem::MaybeUninit;
 
 /// A bool byte. Foreign memory may hold any non-zero byte for true, so it is not a Rust `bool`.
 #[repr(transparent)]
@@ -195,143 +197,64 @@ macro_rules! with_size {
 }
 pub(crate) use with_size;
 
-/// NumPy's unsafe cast of one element.
-pub trait CastTo<T> {
-    fn cast(self) -> T;
-}
+/// Elements cast at a time.
+const BLOCK: usize = 256;
 
-macro_rules! primitive_casts {
-    ($($s:ty),*) => {$(
-        primitive_casts!(@to $s: i8, u8, i16, u16, i32, u32, i64, u64, f32, f64);
-        impl CastTo<Truth> for $s {
-            #[inline(always)]
-            fn cast(self) -> Truth { Truth(self.truth() as u8) }
-        }
-        impl CastTo<f16> for $s {
-            #[inline(always)]
-            fn cast(self) -> f16 { f16::from_f64(self as f64) }
-        }
-        impl CastTo<Complex32> for $s {
-            #[inline(always)]
-            fn cast(self) -> Complex32 { Complex32::new(self as f32, 0.0) }
-        }
-        impl CastTo<Complex64> for $s {
-            #[inline(always)]
-            fn cast(self) -> Complex64 { Complex64::new(self as f64, 0.0) }
-        }
-    )*};
-    (@to $s:ty: $($t:ty),*) => {$(
-        impl CastTo<$t> for $s {
-            #[inline(always)]
-            fn cast(self) -> $t { self as $t }
-        }
-    )*};
-}
-primitive_casts!(i8, u8, i16, u16, i32, u32, i64, u64, f32, f64);
-
-/// Casts that go through another type first.
-macro_rules! casts_through {
-    ($($s:ty, $f:expr;)*) => {$(
-        casts_through!(@to $s, $f; i8, u8, i16, u16, i32, u32, i64, u64, f32, f64);
-    )*};
-    (@to $s:ty, $f:expr; $($t:ty),*) => {$(
-        impl CastTo<$t> for $s {
-            #[inline(always)]
-            fn cast(self) -> $t { $f(self) as $t }
-        }
-    )*};
-}
-casts_through! {
-    Truth, |v: Truth| (v.0 != 0) as u8;
-    f16, f16::to_f32;
-    Complex32, |v: Complex32| v.re;
-    Complex64, |v: Complex64| v.re;
-}
-
-macro_rules! casts {
-    ($($s:ty => $t:ty, $f:expr;)*) => {$(
-        impl CastTo<$t> for $s {
-            #[inline(always)]
-            fn cast(self) -> $t { $f(self) }
-        }
-    )*};
-}
-casts! {
-    Truth => Truth, |v: Truth| Truth(v.truth() as u8);
-    Truth => f16, |v: Truth| if v.truth() { f16::ONE } else { f16::ZERO };
-    Truth => Complex32, |v: Truth| Complex32::new(v.truth() as u8 as f32, 0.0);
-    Truth => Complex64, |v: Truth| Complex64::new(v.truth() as u8 as f64, 0.0);
-    f16 => Truth, |v: f16| Truth(v.truth() as u8);
-    f16 => f16, |v| v;
-    f16 => Complex32, |v: f16| Complex32::new(v.to_f32(), 0.0);
-    f16 => Complex64, |v: f16| Complex64::new(v.to_f64(), 0.0);
-    Complex32 => Truth, |v: Complex32| Truth(v.truth() as u8);
-    Complex32 => f16, |v: Complex32| f16::from_f32(v.re);
-    Complex32 => Complex32, |v| v;
-    Complex32 => Complex64, |v: Complex32| Complex64::new(v.re as f64, v.im as f64);
-    Complex64 => Truth, |v: Complex64| Truth(v.truth() as u8);
-    Complex64 => f16, |v: Complex64| f16::from_f64(v.re);
-    Complex64 => Complex32, |v: Complex64| Complex32::new(v.re as f32, v.im as f32);
-    Complex64 => Complex64, |v| v;
-}
-
-/// Reads `n` elements of dtype `from`, `step` bytes apart, as dense `T`s. Source and target may be the
-/// same run, not a shifted one.
+/// Reads `n` elements of dtype `from`, `step` bytes apart, as dense `T`s (NumPy's unsafe cast). Source and target
+/// may be the same run, not a shifted one.
 ///
 /// # Safety
 /// All `n` elements must be readable, `dst` writeable for `n`; neither needs to be aligned.
-pub unsafe fn read_run<T: Element + FromAny>(from: DType, src: *const u8, step: isize, dst: *mut T, n: usize) {
-    T::read_run(from, src, step, dst, n)
+pub unsafe fn read_run<T: Element>(from: DType, src: *const u8, step: isize, dst: *mut T, n: usize) {
+    if from == T::DTYPE {
+        return move_run::<T>(src, step, dst as *mut u8, size_of::<T>() as isize, n);
+    }
+    let (cast, item) = (cast_fn(from, T::DTYPE), from.size());
+    let mut buffer = MaybeUninit::<[u128; BLOCK]>::uninit();
+    for at in (0..n).step_by(BLOCK) {
+        let len = BLOCK.min(n - at);
+        let mut ptr = src.offset(at as isize * step);
+        if step != item as isize {
+            let dense = buffer.as_mut_ptr() as *mut u8;
+            with_size!(item, S => move_run::<S>(ptr, step, dense, item as isize, len));
+            ptr = dense;
+        }
+        cast(len, &In { ptr, step: item }, &(dst.add(at) as *mut u8));
+    }
 }
 
 /// The inverse: writes `n` dense `T`s as elements of dtype `to`, `step` bytes apart.
 ///
 /// # Safety
 /// As `read_run`.
-pub unsafe fn write_run<T: Element + FromAny>(src: *const T, to: DType, dst: *mut u8, step: isize, n: usize) {
-    T::write_run(src, to, dst, step, n)
+pub unsafe fn write_run<T: Element>(src: *const T, to: DType, dst: *mut u8, step: isize, n: usize) {
+    let item = size_of::<T>();
+    if to == T::DTYPE {
+        return move_run::<T>(src as *const u8, item as isize, dst, step, n);
+    }
+    let cast = cast_fn(T::DTYPE, to);
+    let mut buffer = MaybeUninit::<[u128; BLOCK]>::uninit();
+    for at in (0..n).step_by(BLOCK) {
+        let len = BLOCK.min(n - at);
+        let (from, dense) = (In { ptr: src.add(at) as *const u8, step: item }, buffer.as_mut_ptr() as *mut u8);
+        cast(len, &from, &dense);
+        let dst = dst.offset(at as isize * step);
+        with_size!(to.size(), D => move_run::<D>(dense, to.size() as isize, dst, step, len));
+    }
 }
 
-/// Types that every dtype casts to and from (all fourteen).
-pub trait FromAny: Sized {
-    /// # Safety
-    /// See [`read_run`].
-    unsafe fn read_run(from: DType, src: *const u8, step: isize, dst: *mut Self, n: usize);
-    /// # Safety
-    /// See [`write_run`].
-    unsafe fn write_run(src: *const Self, to: DType, dst: *mut u8, step: isize, n: usize);
+/// Copies `n` elements between evenly spaced places, first to last.
+#[inline(always)]
+unsafe fn move_run<T: Copy>(src: *const u8, step: isize, dst: *mut u8, dst_step: isize, n: usize) {
+    let item = size_of::<T>() as isize;
+    if step == item && dst_step == item {
+        return std::ptr::copy(src, dst, n * size_of::<T>());
+    }
+    for i in 0..n as isize {
+        let v = (src.offset(i * step) as *const T).read_unaligned();
+        (dst.offset(i * dst_step) as *mut T).write_unaligned(v);
+    }
 }
-
-macro_rules! from_any {
-    ($($t:ty),*) => {$(
-        impl FromAny for $t {
-            unsafe fn read_run(from: DType, src: *const u8, step: isize, dst: *mut Self, n: usize) {
-                with_type!(from, S => {
-                    if step == size_of::<S>() as isize {
-                        let src = src as *const S;
-                        for i in 0..n {
-                            dst.add(i).write_unaligned(src.add(i).read_unaligned().cast());
-                        }
-                    } else {
-                        for i in 0..n {
-                            let v = (src.offset(i as isize * step) as *const S).read_unaligned();
-                            dst.add(i).write_unaligned(v.cast());
-                        }
-                    }
-                })
-            }
-            unsafe fn write_run(src: *const Self, to: DType, dst: *mut u8, step: isize, n: usize) {
-                with_type!(to, D => {
-                    for i in 0..n {
-                        let v: D = src.add(i).read_unaligned().cast();
-                        (dst.offset(i as isize * step) as *mut D).write_unaligned(v);
-                    }
-                })
-            }
-        }
-    )*};
-}
-from_any!(Truth, i8, u8, i16, u16, i32, u32, i64, u64, f16, f32, f64, Complex32, Complex64);
 
 #[cfg(test)]
 mod tests {
@@ -352,6 +275,10 @@ mod tests {
         let mut to = [0i32; 3];
         unsafe { read_run(DType::F64, from.as_ptr() as *const u8, 8, to.as_mut_ptr(), 3) };
         assert_eq!(to, [0, -1, 300]);
+        // What does not fit is what the machine's conversion makes of it, not the nearest integer.
+        let (far, mut small) = ([1e30f64, -1e30, 300.0, f64::NAN], [0i8; 4]);
+        unsafe { read_run(DType::F64, far.as_ptr() as *const u8, 8, small.as_mut_ptr(), 4) };
+        assert_eq!(small, [0, 0, 44, 0]);
         let mut back = [Truth(9); 3];
         unsafe { write_run(to.as_ptr(), DType::Bool, back.as_mut_ptr() as *mut u8, 1, 3) };
         assert_eq!(back.map(|b| b.0), [0, 1, 1]);

@@ -1,6 +1,6 @@
 //! The binary operations that scans, `reduceat` and `ufunc.at` fold with.
 
-use crate::element::{Complex32, Complex64, Element, FromAny, Truth};
+use crate::element::{Element, Truth};
 use std::sync::Arc;
 
 /// Any binary loop of one element: reads two elements, writes one (which may be either of the two).
@@ -60,13 +60,6 @@ impl<T: Element> Combine<T> for Called<'_> {
         out
     }
 }
-
-/// Element types a fold can run in.
-pub trait Foldable: Element + FromAny {}
-macro_rules! foldable {
-    ($($t:ty),*) => { $(impl Foldable for $t {})* };
-}
-foldable!(Truth, i8, u8, i16, u16, i32, u32, i64, u64, half::f16, f32, f64, Complex32, Complex64);
 
 impl Fold {
     /// The logical folds work on bools only.

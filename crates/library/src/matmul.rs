@@ -1,7 +1,7 @@
 //! Matrix products. Floats and complex numbers go through the `gemm` crate tile by tile; products with a
 //! vector are in `matvec.rs`; integers and bools have a kernel of their own.
 
-use crate::element::{Complex32, Complex64, Element, FromAny, Truth, read_run, write_run};
+use crate::element::{Complex32, Complex64, Element, Truth, read_run, write_run};
 use crate::matvec;
 use crate::scratch::{Buffer, Scratch};
 use crate::vector::vectorized;
@@ -36,7 +36,7 @@ pub(crate) struct Matrix<T> {
 }
 
 /// What a matrix product is computed in: its own type, except float16, which accumulates in float32.
-pub(crate) trait Product: Element + FromAny {
+pub(crate) trait Product: Element {
     /// Writes `rows x cols` results to `dst`.
     ///
     /// # Safety

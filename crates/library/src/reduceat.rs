@@ -1,7 +1,7 @@
 //! Folds over the stretches of an axis between given indices (`ufunc.reduceat`).
 
-use crate::element::read_run;
-use crate::fold::{Combine, Fold, Foldable, with_fold};
+use crate::element::{Element, read_run};
+use crate::fold::{Combine, Fold, with_fold};
 use crate::scan::fold_run;
 use crate::walk::{Walk, ensure, ensure_operands, piece, pieces, without};
 use crate::{Args, LibraryError, LibraryOp, RawView};
@@ -91,7 +91,7 @@ impl ReduceAt {
         Ok(())
     }
 
-    unsafe fn run_typed<T: Foldable, F: Combine<T>>(&self, f: F, args: &Args, plan: &Plan, units: Range<usize>) {
+    unsafe fn run_typed<T: Element, F: Combine<T>>(&self, f: F, args: &Args, plan: &Plan, units: Range<usize>) {
         let (x, out) = (&args.ins[0], &args.outs[0]);
         let (down, out_down) = (x.strides[self.axis], out.strides[self.axis]);
         let (mut outer, mut steps) = (plan.outer.clone(), plan.steps.clone());

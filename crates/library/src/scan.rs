@@ -1,13 +1,14 @@
 //! Running folds along an axis (`cumsum`, `cumprod`, `ufunc.accumulate`).
 
-use crate::element::read_run;
-use crate::fold::{Combine, Fold, Foldable, with_fold};
+use crate::element::{Element, read_run};
+use crate::fold::{Combine, Fold, with_fold};
 use crate::scratch::Scratch;
 use crate::vector::vectorized;
 use crate::walk::{Walk, ensure, ensure_operands, piece, pieces, without};
 use crate::{Args, LibraryError, LibraryOp, RawView};
 use numloom_ir::{DType, Dims, Strides};
 use smallvec::{SmallVec, smallvec};
+use std::mem::MaybeUninit;
 use std::ops::Range;
 
 /// `out[i] = fold(out[i - 1], x[i])` along `axis`. One input, one output of the same shape; the input is cast
@@ -109,7 +110,7 @@ impl Accumulate {
         }
     }
 
-    unsafe fn run_typed<T: Foldable, F: Combine<T>>(
+    unsafe fn run_typed<T: Element, F: Combine<T>>(
         &self,
         f: F,
         args: &Args,
@@ -171,22 +172,22 @@ impl Accumulate {
 }
 
 impl Lane<'_> {
-    unsafe fn first<T: Foldable>(&self) -> T {
+    unsafe fn first<T: Element>(&self) -> T {
         let mut first = T::ZERO;
         read_run(self.x.dtype, self.src, self.src_step, &mut first, 1);
         first
     }
 
     /// Writes the lane's first element as it is, then scans the rest.
-    unsafe fn scan<T: Foldable, F: Combine<T>>(&mut self, f: F, first: T, range: Range<usize>) {
+    unsafe fn scan<T: Element, F: Combine<T>>(&mut self, f: F, first: T, range: Range<usize>) {
         (self.dst as *mut T).write_unaligned(first);
         self.src = self.src.wrapping_offset(self.src_step);
         self.dst = self.dst.wrapping_offset(self.dst_step);
         self.scan_from(f, first, range.len() - 1);
     }
 
-    unsafe fn scan_from<T: Foldable, F: Combine<T>>(&mut self, f: F, mut acc: T, n: usize) {
-        let mut buffer = [T::ZERO; BLOCK];
+    unsafe fn scan_from<T: Element, F: Combine<T>>(&mut self, f: F, mut acc: T, n: usize) {
+        let mut buffer = MaybeUninit::<[T; BLOCK]>::uninit();
         let mut at = 0;
         while at < n {
             let len = BLOCK.min(n - at);
@@ -209,7 +210,7 @@ impl Lane<'_> {
     }
 
     /// Scans `columns` lanes that lie `across` bytes apart, row by row.
-    unsafe fn scan_columns<T: Foldable, F: Combine<T>>(&self, f: F, across: [isize; 2], columns: usize, len: usize) {
+    unsafe fn scan_columns<T: Element, F: Combine<T>>(&self, f: F, across: [isize; 2], columns: usize, len: usize) {
         debug_assert!(columns <= COLUMNS);
         let item = size_of::<T>() as isize;
         let mut sums = [T::ZERO; COLUMNS];
@@ -252,7 +253,7 @@ impl Lane<'_> {
 ///
 /// # Safety
 /// All `n` inputs must be readable.
-pub(crate) unsafe fn fold_run<T: Foldable, F: Combine<T>>(
+pub(crate) unsafe fn fold_run<T: Element, F: Combine<T>>(
     f: F,
     from: DType,
     src: *const u8,
@@ -260,7 +261,7 @@ pub(crate) unsafe fn fold_run<T: Foldable, F: Combine<T>>(
     n: usize,
     in_order: bool,
 ) -> T {
-    let mut buffer = [T::ZERO; BLOCK];
+    let mut buffer = MaybeUninit::<[T; BLOCK]>::uninit();
     let mut total: Option<T> = None;
     for at in (0..n).step_by(BLOCK) {
         let len = BLOCK.min(n - at);
@@ -298,18 +299,18 @@ pub(crate) unsafe fn fold_run<T: Foldable, F: Combine<T>>(
 
 /// `n <= BLOCK` inputs, as they lie where possible.
 #[inline(always)]
-unsafe fn read_block<T: Foldable>(
+unsafe fn read_block<T: Element>(
     from: DType,
     src: *const u8,
     step: isize,
     n: usize,
-    buffer: &mut [T; BLOCK],
+    buffer: &mut MaybeUninit<[T; BLOCK]>,
 ) -> *const T {
     if from == T::DTYPE && step == size_of::<T>() as isize && src.cast::<T>().is_aligned() {
         return src as *const T;
     }
-    read_run(from, src, step, buffer.as_mut_ptr(), n);
-    buffer.as_ptr()
+    read_run(from, src, step, buffer.as_mut_ptr() as *mut T, n);
+    buffer.as_ptr() as *const T
 }
 
 impl LibraryOp for Accumulate {

@@ -25,7 +25,7 @@ const BLOCK: usize = 256;
 const STEP: usize = 16;
 
 /// Up to this many elements at the end of an array are computed one by one, by the same lane body.
-const FEW: usize = 2;
+const FEW: usize = 3;
 
 /// How many of the `rest` elements to take next: whole steps while there are any.
 #[inline(always)]
@@ -39,35 +39,65 @@ fn stride(rest: usize) -> usize {
     }
 }
 
-/// Copies at most [`BLOCK`] elements in moves of fixed sizes: for a short array a call of memcpy
+#[inline(always)]
+unsafe fn move_all<T: Real, const N: usize>(src: *const T, dst: *mut T) {
+    dst.cast::<[T; N]>().write_unaligned(src.cast::<[T; N]>().read_unaligned());
+}
+
+/// Copies whole steps, at most [`BLOCK`] elements, in moves of fixed sizes: for a short array a call of memcpy
 /// would cost more than the arithmetic.
 #[inline(always)]
-unsafe fn copy<T: Real>(src: *const T, dst: *mut T, n: usize) {
+unsafe fn copy_steps<T: Real>(src: *const T, dst: *mut T, n: usize) {
     let mut i = 0;
     macro_rules! pieces {
         ($($size:literal)*) => {$(
             if n & $size != 0 {
-                dst.add(i).cast::<[T; $size]>().write_unaligned(src.add(i).cast::<[T; $size]>().read_unaligned());
+                move_all::<T, $size>(src.add(i), dst.add(i));
                 i += $size;
             }
         )*};
     }
-    pieces!(256 128 64 32 16 8 4 2 1);
+    pieces!(256 128 64 32 16);
     debug_assert_eq!(i, n);
 }
 
-/// Room for a last, partial step.
-struct Padding<T>([T; STEP]);
+/// Room for a last, partial step. Its elements lie in halves (or quarters) that overlap in the array: moves of
+/// fixed sizes without filling, which vector loads can take over from the stores.
+struct Padding<T>([MaybeUninit<T>; STEP]);
 
 impl<T: Real> Padding<T> {
-    /// `n` elements where they are if they are whole steps, else a copy filled up with ones.
+    /// `n > FEW` elements where they are if they are whole steps, else spread over one.
     #[inline(always)]
     unsafe fn whole_steps(&mut self, src: *const T, n: usize) -> *const T {
         if n >= STEP {
             return src;
         }
-        copy(src, self.0.as_mut_ptr(), n);
-        self.0.as_ptr()
+        let room = self.0.as_mut_ptr().cast::<T>();
+        if n >= STEP / 2 {
+            move_all::<T, { STEP / 2 }>(src, room);
+            move_all::<T, { STEP / 2 }>(src.add(n - STEP / 2), room.add(STEP / 2));
+        } else {
+            for at in [0, STEP / 2] {
+                move_all::<T, { STEP / 4 }>(src, room.add(at));
+                move_all::<T, { STEP / 4 }>(src.add(n - STEP / 4), room.add(at + STEP / 4));
+            }
+        }
+        room
+    }
+}
+
+/// Copies results out, from whole steps or from a step spread by [`Padding`].
+#[inline(always)]
+unsafe fn copy_out<T: Real>(out: &Buffer<T>, dst: *mut T, n: usize) {
+    let out = out.as_ptr().cast::<T>();
+    if n >= STEP {
+        copy_steps(out, dst, n);
+    } else if n >= STEP / 2 {
+        move_all::<T, { STEP / 2 }>(out, dst);
+        move_all::<T, { STEP / 2 }>(out.add(STEP / 2), dst.add(n - STEP / 2));
+    } else {
+        move_all::<T, { STEP / 4 }>(out, dst);
+        move_all::<T, { STEP / 4 }>(out.add(STEP / 4), dst.add(n - STEP / 4));
     }
 }
 
@@ -77,7 +107,7 @@ type Buffer<T> = [MaybeUninit<T>; BLOCK];
 pub(crate) unsafe fn unary<T: Real, F: Lanes1<T>>(n: usize, src: *const T, dst: *mut T) -> u8 {
     let status = Status::read();
     let (mut flags, mut i) = (0, 0);
-    let mut padding = Padding([T::ONE; STEP]);
+    let mut padding = Padding([MaybeUninit::uninit(); STEP]);
     let mut out: Buffer<T> = [MaybeUninit::uninit(); BLOCK];
     while n - i > FEW {
         let m = stride(n - i);
@@ -89,9 +119,9 @@ pub(crate) unsafe fn unary<T: Real, F: Lanes1<T>>(n: usize, src: *const T, dst: 
             nan |= y.is_nan() as u32;
         }
         if nan != 0 {
-            flags |= mend1::<T, F>(m, x, &mut out);
+            flags |= mend1::<T, F>(m.next_multiple_of(STEP), x, &mut out);
         }
-        copy(out.as_ptr().cast::<T>(), dst.add(i), m);
+        copy_out(&out, dst.add(i), m);
         i += m;
     }
     while i < n {
@@ -114,8 +144,8 @@ pub(crate) unsafe fn unary<T: Real, F: Lanes1<T>>(n: usize, src: *const T, dst: 
 pub(crate) unsafe fn binary<T: Real, F: Lanes2<T>>(n: usize, a: *const T, b: *const T, dst: *mut T) -> u8 {
     let status = Status::read();
     let (mut flags, mut i) = (0, 0);
-    let mut padding_a = Padding([T::ONE; STEP]);
-    let mut padding_b = Padding([T::ONE; STEP]);
+    let mut padding_a = Padding([MaybeUninit::uninit(); STEP]);
+    let mut padding_b = Padding([MaybeUninit::uninit(); STEP]);
     let mut out: Buffer<T> = [MaybeUninit::uninit(); BLOCK];
     while n - i > FEW {
         let m = stride(n - i);
@@ -128,9 +158,9 @@ pub(crate) unsafe fn binary<T: Real, F: Lanes2<T>>(n: usize, a: *const T, b: *co
             nan |= z.is_nan() as u32;
         }
         if nan != 0 {
-            flags |= mend2::<T, F>(m, x, y, &mut out);
+            flags |= mend2::<T, F>(m.next_multiple_of(STEP), x, y, &mut out);
         }
-        copy(out.as_ptr().cast::<T>(), dst.add(i), m);
+        copy_out(&out, dst.add(i), m);
         i += m;
     }
     while i < n {

@@ -5,7 +5,6 @@ use crate::{DIVIDE, INVALID, OVERFLOW, UNDERFLOW};
 
 /// `f32` or `f64`.
 pub(crate) trait Real: Copy + PartialEq {
-    const ONE: Self;
     fn is_nan(self) -> bool;
     fn is_finite(self) -> bool;
     fn is_tiny(self) -> bool;
@@ -15,7 +14,6 @@ pub(crate) trait Real: Copy + PartialEq {
 macro_rules! real {
     ($($t:ident)*) => {$(
         impl Real for $t {
-            const ONE: $t = 1.0;
             #[inline(always)]
             fn is_nan(self) -> bool {
                 self.is_nan()

@@ -11,7 +11,7 @@ use numloom_ir::{DType, Value, View};
 use numloom_runtime::{Array, MapOp, Operand, record};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList, PyTuple};
+use pyo3::types::{PyDict, PyInt, PyList, PyTuple};
 
 /// An array without contents, from Python's arguments.
 pub fn empty_array(
@@ -44,6 +44,65 @@ fn empty(
     order: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Py<PyAny>> {
     handle::wrap(shape.py(), empty_array(shape, dtype, order)?)
+}
+
+fn uniform(
+    value: i128,
+    shape: &Bound<'_, PyAny>,
+    dtype: Option<&Bound<'_, PyAny>>,
+    order: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Py<PyAny>> {
+    let py = shape.py();
+    let out = empty_array(shape, dtype, order)?;
+    let value = Value::from_i128(out.view.dtype, value);
+    record::map(MapOp::Copy, &[Operand::Value(value)], &[&out], None, || provenance::here(py))
+        .map_err(|e| errors::raise(py, e))?;
+    handle::wrap(py, out)
+}
+
+#[pyfunction]
+#[pyo3(signature = (shape, dtype=None, order=None))]
+fn zeros(
+    shape: &Bound<'_, PyAny>,
+    dtype: Option<&Bound<'_, PyAny>>,
+    order: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Py<PyAny>> {
+    uniform(0, shape, dtype, order)
+}
+
+#[pyfunction]
+#[pyo3(signature = (shape, dtype=None, order=None))]
+fn ones(
+    shape: &Bound<'_, PyAny>,
+    dtype: Option<&Bound<'_, PyAny>>,
+    order: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Py<PyAny>> {
+    uniform(1, shape, dtype, order)
+}
+
+/// `arange` of Python ints within 32 bits; None for anything else.
+#[pyfunction]
+fn arange_ints(start: &Bound<'_, PyAny>, stop: &Bound<'_, PyAny>, step: &Bound<'_, PyAny>) -> PyResult<Option<Py<PyAny>>> {
+    let py = start.py();
+    let read = |obj: &Bound<'_, PyAny>| -> Option<i64> {
+        let small = obj.is_exact_instance_of::<PyInt>().then(|| convert::small_int(obj).ok().flatten()).flatten()?;
+        i32::try_from(small).ok().map(i64::from)
+    };
+    let bounds = if stop.is_none() { (Some(0), read(start)) } else { (read(start), read(stop)) };
+    let (Some(start), Some(stop), Some(step)) = (bounds.0, bounds.1, read(step)) else { return Ok(None) };
+    if step == 0 {
+        return Ok(None);
+    }
+    // The distance over the step, rounded up.
+    let (distance, size) = if step > 0 { (stop - start, step) } else { (start - stop, -step) };
+    let n = (distance + size - 1).div_euclid(size).max(0);
+    let at = || provenance::here(py);
+    let out = record::empty(DType::I64, &[n as usize], numloom_ir::view::Order::C, at);
+    let out = out.map_err(|e| errors::raise(py, e))?;
+    let value = |v: i64| Value::from_i128(DType::I64, v as i128);
+    let op = MapOp::Iota { start: value(start), step: value(step) };
+    record::map(op, &[], &[&out], None, at).map_err(|e| errors::raise(py, e))?;
+    handle::wrap(py, out).map(Some)
 }
 
 /// An array like `x` in shape and, for order K, in layout; without contents.
@@ -260,6 +319,9 @@ fn _reconstruct(version: u32, data: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
 
 pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(empty, m)?)?;
+    m.add_function(wrap_pyfunction!(zeros, m)?)?;
+    m.add_function(wrap_pyfunction!(ones, m)?)?;
+    m.add_function(wrap_pyfunction!(arange_ints, m)?)?;
     m.add_function(wrap_pyfunction!(empty_like, m)?)?;
     m.add_function(wrap_pyfunction!(full, m)?)?;
     m.add_function(wrap_pyfunction!(iota, m)?)?;

@@ -27,6 +27,11 @@ pub fn order(obj: Option<&Bound<'_, PyAny>>, default: OrderArg) -> PyResult<Orde
         PyTypeError::new_err(format!("order must be str, not {name}"))
     })?;
     let text = text.to_string_lossy();
+    match &*text {
+        "C" => return Ok(OrderArg::C),
+        "K" => return Ok(OrderArg::K),
+        _ => {}
+    }
     match text.to_ascii_uppercase().as_str() {
         "C" => Ok(OrderArg::C),
         "F" => Ok(OrderArg::F),

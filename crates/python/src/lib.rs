@@ -10,6 +10,7 @@ mod flags;
 mod fperr;
 mod handle;
 mod index;
+mod join;
 mod layout;
 mod manipulate;
 mod methods;
@@ -42,6 +43,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     create::register(m)?;
     protocols::register(m)?;
     control::register(m)?;
+    m.add_function(wrap_pyfunction!(join::join, m)?)?;
     m.add_function(wrap_pyfunction!(manipulate::broadcast_to, m)?)?;
     m.add_function(wrap_pyfunction!(manipulate::strided_view, m)?)?;
     ufunc::register(py, m)?;

@@ -4,6 +4,7 @@ use crate::convert;
 use crate::handle::{self, NdArray};
 use crate::index::{copy_as, shape_text};
 use crate::layout::{self, OrderArg};
+use crate::quick::peek;
 use crate::{errors, protocols};
 use numloom_ir::view::Order;
 use numloom_ir::{Dims, View};
@@ -79,11 +80,11 @@ impl NdArray {
         order: Option<&Bound<'_, PyAny>>,
         copy: Option<bool>,
     ) -> PyResult<Py<PyAny>> {
-        let order = layout::order(order, OrderArg::C)?;
-        if order == OrderArg::K {
-            return Err(PyValueError::new_err("order 'K' is not permitted for reshaping"));
-        }
-        let order = order.plain(&handle::sized(slf)?.view);
+        let order = match layout::order(order, OrderArg::C)? {
+            OrderArg::K => return Err(PyValueError::new_err("order 'K' is not permitted for reshaping")),
+            OrderArg::C => Order::C,
+            order => order.plain(&handle::sized(slf)?.view),
+        };
         reshape(slf, &layout::variadic(shape)?, order, copy)
     }
 
@@ -138,6 +139,12 @@ impl NdArray {
 
     #[getter(T)]
     fn t(slf: &Bound<'_, Self>) -> PyResult<Py<PyAny>> {
+        // SAFETY: nothing runs Python code before the contents are done with.
+        if let Some(x) = unsafe { peek(slf.as_any()) }
+            && x.array.symbol().is_none()
+        {
+            return handle::wrap_part(slf.py(), slf, x, x.array.with_view(x.array.view.reversed_axes()));
+        }
         let array = handle::sized(slf)?;
         handle::wrap_view(slf, array.with_view(array.view.reversed_axes()))
     }

@@ -7,6 +7,7 @@ use crate::handle::{self, NdArray};
 use crate::index::{self, copy_as};
 use crate::layout::{self, OrderArg};
 use crate::numpy_api::api;
+use crate::quick::peek;
 use crate::{create, dispatch, errors, manipulate, protocols, provenance};
 use numloom_ir::promote::{Casting, can_cast};
 use numloom_ir::view::Order;
@@ -165,6 +166,12 @@ impl NdArray {
 
     #[getter]
     fn shape<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyTuple>> {
+        {
+            let x = slf.borrow();
+            if x.array.symbol().is_none() {
+                return PyTuple::new(slf.py(), x.array.view.shape.iter());
+            }
+        }
         PyTuple::new(slf.py(), handle::sized(slf)?.view.shape.iter())
     }
 
@@ -415,6 +422,12 @@ impl NdArray {
     }
 
     fn __len__(slf: &Bound<'_, Self>) -> PyResult<usize> {
+        // SAFETY: nothing runs Python code before the contents are done with.
+        if let Some(x) = unsafe { peek(slf.as_any()) }
+            && let (Some(&n), None) = (x.array.view.shape.first(), x.array.symbol())
+        {
+            return Ok(n);
+        }
         let array = handle::sized(slf)?;
         array.view.shape.first().copied().ok_or_else(|| PyTypeError::new_err("len() of unsized object"))
     }

@@ -255,3 +255,18 @@ pub fn into(
     let flags = record::run_small(MapOp::Scalar { op, lp: call.lp }, &call.ins[..nin], &out.array)?.ok()?;
     Some(fperr::check(target.py(), flags, op.name()))
 }
+
+/// `where(condition, x, y)` of small arrays.
+pub fn choose(condition: &Bound<'_, PyAny>, x: &Bound<'_, PyAny>, y: &Bound<'_, PyAny>) -> Option<PyResult<Py<PyAny>>> {
+    // SAFETY: as in `binary`.
+    let (mask, x, y) = unsafe { (&peek(condition)?.array, Quick::read(x)?, Quick::read(y)?) };
+    let dtype = match (&x, &y) {
+        (Quick::Array(a), Quick::Array(b)) if a.view.dtype == b.view.dtype => a.view.dtype,
+        (Quick::Array(a), Quick::Float(_)) | (Quick::Float(_), Quick::Array(a)) if a.view.dtype.is_inexact() => {
+            a.view.dtype
+        }
+        _ => return None,
+    };
+    let made = record::select_new(mask, x.operand(dtype)?, y.operand(dtype)?, dtype)?;
+    Some(handle::wrap(condition.py(), made))
+}

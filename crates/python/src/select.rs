@@ -3,6 +3,7 @@
 use crate::fperr::Watch;
 use crate::handle::{self, NdArray};
 use crate::provenance;
+use crate::quick;
 use crate::ufunc::arguments::{Bound1, bind, given};
 use crate::ufunc::call::{compute, compute_into, new_result};
 use crate::ufunc::fallback::call_numpy;
@@ -73,6 +74,9 @@ fn choose<'py>(
     x: Object<'_, 'py>,
     y: Object<'_, 'py>,
 ) -> Native<Py<PyAny>> {
+    if let Some(done) = quick::choose(condition, x, y) {
+        return Ok(done?);
+    }
     let condition = truth(py, condition)?;
     let ins = [Input::from_py(x)?.resolve(py)?, Input::from_py(y)?.resolve(py)?];
     let types: SmallVec<[ArgType; 2]> = ins.iter().map(Input::arg_type).collect();

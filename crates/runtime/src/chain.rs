@@ -30,7 +30,8 @@ pub fn chain(tasks: Vec<TaskPlan>, nodes: &Nodes) -> Vec<TaskPlan> {
     let mut out: Vec<TaskPlan> = Vec::with_capacity(tasks.len());
     let mut open: Vec<TaskPlan> = Vec::new();
     for t in tasks {
-        if !open.is_empty() && !(open.len() < MOST_STEPS && fits(&open, &t)) {
+        let joins = open.is_empty() || (open.len() < MOST_STEPS && fits(&open, &t));
+        if !joins {
             close(&mut open, &mut out, nodes);
         }
         if open.is_empty() && rows_of(&t).is_none() {
@@ -111,9 +112,10 @@ fn close(open: &mut Vec<TaskPlan>, out: &mut Vec<TaskPlan>, nodes: &Nodes) {
     let tasks = std::mem::take(open);
     let large = |s: &Spot| s.view.nbytes() >= WORTHWHILE;
     let pays = tasks.len() > 1
-        && tasks.iter().enumerate().any(|(i, t)| {
-            spots(t).any(|s| large(s) && tasks[..i].iter().flat_map(spots).any(|o| o.store == s.store))
-        });
+        && tasks
+            .iter()
+            .enumerate()
+            .any(|(i, t)| spots(t).any(|s| large(s) && tasks[..i].iter().flat_map(spots).any(|o| o.store == s.store)));
     if !pays {
         out.extend(tasks);
         return;
@@ -159,10 +161,12 @@ fn locals_of(tasks: &[TaskPlan], nodes: &Nodes, seen: &[StoreId]) -> Vec<(StoreI
             let local = &nodes.stores[store as usize];
             let last = nodes.nodes[local.last as usize].op;
             let inside = nodes.touched_only_by(store, &ops);
-            let first_write = tasks.iter().find(|t| spots(t).any(|s| s.store == store)).is_some_and(|t| writes(t, store));
+            let first_write =
+                tasks.iter().find(|t| spots(t).any(|s| s.store == store)).is_some_and(|t| writes(t, store));
             let stride = tasks.iter().flat_map(spots).find(|s| s.store == store)?.view.strides.first().copied()?;
             let whole = stride > 0 && stride as usize * tasks_rows(tasks) == local.store.nbytes();
-            let kept = local.live || !local.fresh || !inside || !first_write || !whole || ops.binary_search(&last).is_err();
+            let kept =
+                local.live || !local.fresh || !inside || !first_write || !whole || ops.binary_search(&last).is_err();
             (!kept).then_some((store, stride as usize))
         })
         .collect()
@@ -228,8 +232,7 @@ impl ChainRun {
             for (step, bound) in self.plan.steps.iter().zip(&self.steps) {
                 let mut domain = step.domain.clone();
                 domain[0] = rows;
-                let operands =
-                    bound.operands.iter().zip(&bound.operand_locals).map(|(o, l)| place(o, *l)).collect();
+                let operands = bound.operands.iter().zip(&bound.operand_locals).map(|(o, l)| place(o, *l)).collect();
                 let outputs = bound
                     .outputs
                     .iter()

@@ -29,19 +29,54 @@ fn likelihood(op: &Operation, flag: u8) -> u8 {
             let prone = match flag {
                 FP_DIVIDE => matches!(
                     scalar,
-                    Divide | FloorDivide | Remainder | Fmod | Divmod | Reciprocal | Log | Log2 | Log10 | Log1p | Power | FloatPower | Arctanh
+                    Divide
+                        | FloorDivide
+                        | Remainder
+                        | Fmod
+                        | Divmod
+                        | Reciprocal
+                        | Log
+                        | Log2
+                        | Log10
+                        | Log1p
+                        | Power
+                        | FloatPower
+                        | Arctanh
                 ),
                 FP_INVALID => matches!(
                     scalar,
-                    Divide | FloorDivide | Remainder | Fmod | Divmod | Sqrt | Log | Log2 | Log10 | Log1p | Power
-                        | FloatPower | Arcsin | Arccos | Arccosh | Arctanh | Sin | Cos | Tan
+                    Divide
+                        | FloorDivide
+                        | Remainder
+                        | Fmod
+                        | Divmod
+                        | Sqrt
+                        | Log
+                        | Log2
+                        | Log10
+                        | Log1p
+                        | Power
+                        | FloatPower
+                        | Arcsin
+                        | Arccos
+                        | Arccosh
+                        | Arctanh
+                        | Sin
+                        | Cos
+                        | Tan
                 ),
                 FP_OVERFLOW => {
                     matches!(scalar, Exp | Exp2 | Expm1 | Power | FloatPower | Multiply | Square | Sinh | Cosh | Ldexp)
                 }
                 _ => matches!(scalar, Exp | Exp2 | Multiply | Divide | Power),
             };
-            if prone { 4 } else if inexact && flag != FP_DIVIDE { 2 } else { 0 }
+            if prone {
+                4
+            } else if inexact && flag != FP_DIVIDE {
+                2
+            } else {
+                0
+            }
         }
         MapOp::Copy => {
             let casts = op.ins.first().is_some_and(|s| match s {

@@ -14,7 +14,9 @@ use crate::store::Store;
 use numloom_cpu::{Launch, Output};
 use numloom_ir::view::{Order, copied, dense_strides};
 use numloom_ir::{DType, ScalarOp, Value, View};
-use numloom_loops::{BLOCK, BlockFn, In, block_fn, cast_fn, compress, count_true, fold_fn, fp_clear, fp_status, iota, select_fn};
+use numloom_loops::{
+    BLOCK, BlockFn, In, block_fn, cast_fn, compress, count_true, fold_fn, fp_clear, fp_status, iota, select_fn,
+};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
@@ -123,6 +125,26 @@ pub fn map_new(op: ScalarOp, lp: u8, ins: &[Operand]) -> Option<Result<(Array, u
         strides: dense_strides(dtype.size(), &like.view.shape, Order::C),
     };
     Some(Ok((Array::first(store, view), flags)))
+}
+
+/// `where(mask, yes, no)` of small dense arrays of one shape, or constants, into a new array.
+pub fn select_new(mask: &Array, yes: Operand, no: Operand, dtype: DType) -> Option<Array> {
+    let (n, shape) = (mask.view.size(), &mask.view.shape);
+    if n == 0 || n > SMALL || n > numloom_config::current().inline_size || shape.is_empty() {
+        return None;
+    }
+    let run = |o: &Operand| match o {
+        Operand::Value(v) if v.dtype == dtype => Some(In { ptr: v.bytes.as_ptr(), step: 0 }),
+        Operand::Value(_) => None,
+        Operand::Array(a) => dense_run(a, dtype, shape),
+    };
+    let args = [dense_run(mask, DType::Bool, shape)?, run(&yes)?, run(&no)?];
+    let store = Store::to_fill(n * dtype.size()).ok()?;
+    let to = store.ptr();
+    // SAFETY: the inputs are dense over `n` elements (or one), the output is new.
+    unsafe { select_fn(dtype.size())(n, args.as_ptr(), &to) };
+    stats::count_inline();
+    Some(Array::first(store, View::dense(dtype, shape, Order::C)))
 }
 
 /// Like `run_dense`, with every condition checked here, cheapest first.
@@ -469,7 +491,7 @@ impl BlockSource {
                     None => cursor.take(n, if dtype == want { slot } else { spare }),
                 }
                 if dtype != want {
-                    if run.ptr == slot as *const u8 {
+                    if std::ptr::eq(run.ptr, slot) {
                         run.ptr = spare;
                     }
                     *flags |= cast_fn(*dtype, *want)(n, &run, &slot);
@@ -503,7 +525,14 @@ impl Room {
 }
 
 /// A whole dense array folded to one value, straight through the block fold. `None` when it does not fit.
-pub fn fold_dense(op: ScalarOp, lp: u8, input: &Array, axes: &[usize], out: &Array, initial: Option<Value>) -> Option<Result<u8>> {
+pub fn fold_dense(
+    op: ScalarOp,
+    lp: u8,
+    input: &Array,
+    axes: &[usize],
+    out: &Array,
+    initial: Option<Value>,
+) -> Option<Result<u8>> {
     let (lp, dtype) = crate::lower::accumulator(op, lp);
     let n = input.view.size();
     let fits = axes.len() == input.view.ndim() && input.view.dtype == dtype && out.view.dtype == dtype;

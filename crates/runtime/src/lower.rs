@@ -48,8 +48,7 @@ struct Lowering<'a> {
 
 /// `needed_later[store]`: a later group of the window touches it.
 pub fn lower(nodes: &Nodes, group: &Group, needed_later: &dyn Fn(StoreId) -> bool) -> Lowered {
-    let out =
-        Lowered { kernel: Kernel::default(), operands: Vec::new(), params: Vec::new(), folded: Vec::new() };
+    let out = Lowered { kernel: Kernel::default(), operands: Vec::new(), params: Vec::new(), folded: Vec::new() };
     let mut l = Lowering { nodes, out, current: Vec::new() };
     for &i in &group.nodes {
         l.node(i);
@@ -124,9 +123,7 @@ impl Lowering<'_> {
                 c.reg = value;
                 c.dirty = true;
             }
-            None => {
-                self.current.push(Current { store: spot.store, view: spot.view.clone(), reg: value, dirty: true })
-            }
+            None => self.current.push(Current { store: spot.store, view: spot.view.clone(), reg: value, dirty: true }),
         }
     }
 

@@ -10,7 +10,7 @@ use numloom_ir::{Overlap, ScalarOp, Value, View, overlap};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 pub type StoreId = u32;
 
@@ -30,7 +30,12 @@ pub enum Input {
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Work {
     Map(MapOp),
-    Reduce { op: ScalarOp, lp: u8, axes: u64, initial: Option<Value> },
+    Reduce {
+        op: ScalarOp,
+        lp: u8,
+        axes: u64,
+        initial: Option<Value>,
+    },
     /// Not fused: a library operation, or one whose domain is not known yet.
     Opaque,
 }
@@ -77,24 +82,48 @@ pub fn conflict(a: &View, b: &View) -> Overlap {
 }
 
 struct Numbering {
-    ids: FxHashMap<usize, StoreId>,
+    by: By,
     stores: Vec<LocalStore>,
 }
 
+/// How a store's number is found again.
+enum By {
+    /// Written on the store itself, valid for one window. Only while windows are analysed one at a time.
+    Mark(u32),
+    /// By address: for the one operation that a worker looks at while the next window is analysed.
+    Address(FxHashMap<usize, StoreId>),
+}
+
 impl Numbering {
+    fn marking(capacity: usize) -> Numbering {
+        static WINDOWS: AtomicU32 = AtomicU32::new(1);
+        let window = WINDOWS.fetch_add(1, Ordering::Relaxed);
+        Numbering { by: By::Mark(window), stores: Vec::with_capacity(capacity) }
+    }
+
     fn id(&mut self, store: &Arc<Store>) -> StoreId {
         let next = self.stores.len() as StoreId;
-        let stores = &mut self.stores;
-        *self.ids.entry(Arc::as_ptr(store) as usize).or_insert_with(|| {
-            stores.push(LocalStore { store: store.clone(), live: true, fresh: false, last: 0 });
-            next
-        })
+        let known = match &mut self.by {
+            By::Mark(window) => {
+                let mark = store.mark.load(Ordering::Relaxed);
+                if (mark >> 32) as u32 == *window {
+                    return mark as u32;
+                }
+                store.mark.store((*window as u64) << 32 | next as u64, Ordering::Relaxed);
+                next
+            }
+            By::Address(ids) => *ids.entry(Arc::as_ptr(store) as usize).or_insert(next),
+        };
+        if known == next {
+            self.stores.push(LocalStore { store: store.clone(), live: true, fresh: false, last: 0 });
+        }
+        known
     }
 }
 
 /// Numbers the stores of a window and finds out which of them somebody outside it can see.
 fn number(ops: &[Operation]) -> Numbering {
-    let mut numbering = Numbering { ids: FxHashMap::default(), stores: Vec::with_capacity(ops.len()) };
+    let mut numbering = Numbering::marking(ops.len());
     let mut counts: Vec<(u32, u32)> = Vec::with_capacity(ops.len());
     for op in ops {
         for p in op.reads() {
@@ -132,7 +161,7 @@ struct Family {
 
 /// One operation on its own, wanted whoever can see its result.
 pub fn build_one(op: &Operation) -> Nodes {
-    let mut numbering = Numbering { ids: FxHashMap::default(), stores: Vec::new() };
+    let mut numbering = Numbering { by: By::Address(FxHashMap::default()), stores: Vec::new() };
     let node = node_of(op, 0, &FxHashMap::default(), &mut numbering);
     let mut stores = numbering.stores;
     stores.iter_mut().for_each(|s| s.live = true);
@@ -187,10 +216,12 @@ fn find_alive(ops: &[Operation], numbering: &mut Numbering) -> Vec<bool> {
 fn is_tame(op: MapOp) -> bool {
     use ScalarOp::*;
     match op {
-        MapOp::Scalar { op, .. } => matches!(
-            op,
-            Add | Subtract | Multiply | Negative | Absolute | Minimum | Maximum | LogicalNot | Positive | Square
-        ) || op.is_comparison(),
+        MapOp::Scalar { op, .. } => {
+            matches!(
+                op,
+                Add | Subtract | Multiply | Negative | Absolute | Minimum | Maximum | LogicalNot | Positive | Square
+            ) || op.is_comparison()
+        }
         _ => true,
     }
 }

@@ -25,7 +25,12 @@ pub enum Source {
 pub enum Kind {
     Map(MapOp),
     /// One input; `axes` are folded away. The output has extent 1 along them.
-    Reduce { op: ScalarOp, lp: u8, axes: u64, initial: Option<Value> },
+    Reduce {
+        op: ScalarOp,
+        lp: u8,
+        axes: u64,
+        initial: Option<Value>,
+    },
     /// Inputs x and mask; one output of unknown length.
     Pack,
     /// Inputs mask and packed values; the output is updated where the mask is true.

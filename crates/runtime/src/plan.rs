@@ -98,12 +98,8 @@ fn task_of(nodes: &Nodes, group: &Group, needed_later: &dyn Fn(StoreId) -> bool)
     }
     let Lowered { kernel, operands, params, folded } = lower::lower(nodes, group, needed_later);
     let touched = |s: StoreId| operands.iter().any(|o| o.store == s) || folded.iter().any(|f| f.spot.store == s);
-    let accesses = group
-        .touches
-        .iter()
-        .filter(|t| touched(t.store))
-        .map(|t| (t.store, t.view.clone(), t.writes))
-        .collect();
+    let accesses =
+        group.touches.iter().filter(|t| touched(t.store)).map(|t| (t.store, t.view.clone(), t.writes)).collect();
     let plan = FusedPlan {
         compiled: compiled(kernel),
         domain: group.domain.clone(),

@@ -20,8 +20,7 @@ struct Blocks {
     high: usize,
 }
 
-static BLOCKS: Mutex<Blocks> =
-    Mutex::new(Blocks { free: Vec::new(), cached: 0, live: 0, high: 0 });
+static BLOCKS: Mutex<Blocks> = Mutex::new(Blocks { free: Vec::new(), cached: 0, live: 0, high: 0 });
 
 /// No memory: the bytes that were asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -176,5 +175,5 @@ mod tests {
     #[test]
     fn absurd_sizes_are_refused() {
         assert_eq!(allocate(usize::MAX / 2), Err(NoMemory(usize::MAX / 2)));
-            }
+    }
 }

@@ -1,8 +1,8 @@
 //! Mapping: gives a ready task its memory and addresses.
 
 use crate::array::UNSIZED;
-use crate::error::{ErrorKind, ExecError};
 use crate::chain::{BoundStep, ChainRun};
+use crate::error::{ErrorKind, ExecError};
 use crate::node::{self, Spot, StoreId};
 use crate::operation::{Kind, Operation, Place, Source};
 use crate::packed;
@@ -55,16 +55,11 @@ pub fn prepare(task: &Task) -> Result<Prepared> {
                         memory(p)?;
                     }
                     let view = |p: &Place| raw_view(&p.store, &sized(p));
-                    let args = Args {
-                        ins: op.reads().map(view).collect(),
-                        outs: op.outs.iter().map(view).collect(),
-                    };
+                    let args = Args { ins: op.reads().map(view).collect(), outs: op.outs.iter().map(view).collect() };
                     let phases = library.phases(&args);
                     Ok(Prepared::Library { own: None, args, phases })
                 }
-                Kind::Pack | Kind::Unpack | Kind::Nonzero => {
-                    packed::prepare(op).map_err(|(kind, m)| fail(kind, m))
-                }
+                Kind::Pack | Kind::Unpack | Kind::Nonzero => packed::prepare(op).map_err(|(kind, m)| fail(kind, m)),
                 Kind::Map(_) | Kind::Reduce { .. } => late(task, op),
             }
         }
@@ -82,9 +77,7 @@ fn late(task: &Task, op: &Operation) -> Result<Prepared> {
     let copy = Operation {
         kind: match &op.kind {
             Kind::Map(m) => Kind::Map(*m),
-            Kind::Reduce { op, lp, axes, initial } => {
-                Kind::Reduce { op: *op, lp: *lp, axes: *axes, initial: *initial }
-            }
+            Kind::Reduce { op, lp, axes, initial } => Kind::Reduce { op: *op, lp: *lp, axes: *axes, initial: *initial },
             _ => return Ok(Prepared::Done),
         },
         ins: op
@@ -204,7 +197,7 @@ fn bind(task: &Task, plan: &FusedPlan, stores: &[Arc<Store>], params: Vec<Value>
     count_traffic(plan, &[]);
     let settings = numloom_config::current();
     let reduced: Vec<bool> = (0..plan.domain.len()).map(|a| plan.reduced >> a.min(63) & 1 == 1).collect();
-    Ok(Prepared::Launch(Launch::new(
+    Ok(Prepared::Launch(Box::new(Launch::new(
         &plan.compiled,
         &plan.domain,
         operands,
@@ -214,5 +207,5 @@ fn bind(task: &Task, plan: &FusedPlan, stores: &[Arc<Store>], params: Vec<Value>
         settings.min_cpu_chunk,
         settings.cpus,
         settings.jit,
-    )))
+    ))))
 }

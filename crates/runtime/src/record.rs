@@ -188,7 +188,7 @@ pub fn is_deferred(a: &Array) -> bool {
     !a.store.is_settled() || a.symbol().is_some() || a.view.size() > inline::SMALL
 }
 
-pub use crate::inline::{pack_small, read_element, take_small, write_element};
+pub use crate::inline::{pack_small, read_element, select_new, take_small, write_element};
 
 /// Remembers what a new truth array was computed from.
 fn note_maker(op: MapOp, ins: &[Operand], out: &Array, mask: Option<&Array>) {
@@ -242,8 +242,11 @@ fn map_through_copies(op: MapOp, ins: &[Operand], outs: &[&Array], mask: Option<
 
 /// Adds an operation to the window. Where foreign code sees the bytes, it is waited for.
 fn push(op: crate::operation::Operation) -> Result<u8> {
-    let exposed =
-        op.reads().chain(&op.outs).any(|p| p.store.exposed.load(Ordering::Acquire) > 0).then(|| op.outs[0].store.clone());
+    let exposed = op
+        .reads()
+        .chain(&op.outs)
+        .any(|p| p.store.exposed.load(Ordering::Acquire) > 0)
+        .then(|| op.outs[0].store.clone());
     WINDOW.push(op);
     if let Some(store) = exposed {
         sync::wait_for(&store, || false)?;
@@ -322,7 +325,13 @@ pub fn library(op: Box<dyn LibraryOp>, ins: &[&Array], outs: &[&Array], at: impl
 }
 
 /// Input `k` is copied first, because an output overlaps it.
-fn library_through_copy(op: Box<dyn LibraryOp>, ins: &[&Array], outs: &[&Array], k: usize, at: Provenance) -> Result<()> {
+fn library_through_copy(
+    op: Box<dyn LibraryOp>,
+    ins: &[&Array],
+    outs: &[&Array],
+    k: usize,
+    at: Provenance,
+) -> Result<()> {
     let copy = empty_view(ins[k].view.dense_like(ins[k].view.dtype), || at)?;
     map(MapOp::Copy, &[Operand::Array(ins[k])], &[&copy], None, || at)?;
     let mut ins: SmallVec<[&Array; 4]> = SmallVec::from_slice(ins);
@@ -336,10 +345,8 @@ fn run_library(op: &dyn LibraryOp, ins: &[&Array], outs: &[&Array]) -> Result<()
         a.store.materialise().map_err(|e| inline::no_memory(e.0, op.name()))?;
         Ok(crate::task::raw_view(&a.store, &a.view))
     };
-    let args = Args {
-        ins: ins.iter().map(view).collect::<Result<_>>()?,
-        outs: outs.iter().map(view).collect::<Result<_>>()?,
-    };
+    let args =
+        Args { ins: ins.iter().map(view).collect::<Result<_>>()?, outs: outs.iter().map(view).collect::<Result<_>>()? };
     for (phase, &tiles) in op.phases(&args).iter().enumerate() {
         for tile in 0..tiles {
             // SAFETY: nothing recorded touches these stores (`is_possible`).

@@ -11,7 +11,7 @@ use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 pub struct Scheduler {
     ready: Mutex<VecDeque<Arc<Task>>>,
@@ -102,8 +102,13 @@ impl Scheduler {
         }
     }
 
-    /// Runs some ready work on this thread; false when there is none.
+    /// Runs some ready work on this thread, to the end of a task; false when there is none.
     pub fn help(&self) -> bool {
+        self.help_until(None)
+    }
+
+    /// As `help`, but leaves a task to others after the first tile that ends past `end`.
+    fn help_until(&self, end: Option<Instant>) -> bool {
         let task = {
             let mut ready = self.ready.lock();
             loop {
@@ -121,11 +126,11 @@ impl Scheduler {
                 }
             }
         };
-        self.run(&task);
+        self.run(&task, end);
         true
     }
 
-    fn run(&self, task: &Arc<Task>) {
+    fn run(&self, task: &Arc<Task>, end: Option<Instant>) {
         if task.prepared.get().is_none() {
             let made = catch_unwind(AssertUnwindSafe(|| prepare::prepare(task)));
             let made = match made {
@@ -155,6 +160,9 @@ impl Scheduler {
             self.run_tile(task, p, phase, tile);
             if task.finish_tile(task.tiles(p, phase)) {
                 self.advance(task, p, phase + 1);
+            } else if end.is_some_and(|e| Instant::now() > e) {
+                // With tiles left, the task still stands in the queue.
+                return;
             }
         }
     }
@@ -243,18 +251,19 @@ impl Scheduler {
 
     /// Helps until `over` holds; asks `interrupted` now and then. False when interrupted.
     pub fn wait(&self, over: impl Fn() -> bool, interrupted: impl Fn() -> bool) -> bool {
-        let mut since = std::time::Instant::now();
+        const PATIENCE: Duration = Duration::from_millis(50);
+        let mut end = Instant::now() + PATIENCE;
         loop {
             if over() {
                 return true;
             }
-            if since.elapsed() > Duration::from_millis(50) {
+            if Instant::now() > end {
                 if interrupted() {
                     return false;
                 }
-                since = std::time::Instant::now();
+                end = Instant::now() + PATIENCE;
             }
-            if self.help() {
+            if self.help_until(Some(end)) {
                 continue;
             }
             let mut ready = self.ready.lock();

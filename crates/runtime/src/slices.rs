@@ -65,9 +65,9 @@ fn is_elementwise(group: &Group, axis: usize, extent: usize) -> bool {
         })
         .collect();
     grown.iter().enumerate().all(|(i, x)| {
-        grown[..i].iter().all(|y| {
-            x.store != y.store || !(x.writes || y.writes) || conflict(&x.view, &y.view) != Overlap::Partial
-        })
+        grown[..i]
+            .iter()
+            .all(|y| x.store != y.store || !(x.writes || y.writes) || conflict(&x.view, &y.view) != Overlap::Partial)
     })
 }
 

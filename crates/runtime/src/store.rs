@@ -39,6 +39,8 @@ pub struct Store {
     pub(crate) made_by: OnceLock<Box<MadeBy>>,
     /// Memory that belongs to somebody else, kept alive by this.
     owner: Option<Box<dyn Send + Sync>>,
+    /// Its number in the window being analysed; see `node`.
+    pub(crate) mark: AtomicU64,
     /// Tasks in flight that touch this store; used by the analysis alone.
     pub(crate) accesses: Mutex<Vec<Access>>,
 }
@@ -145,6 +147,7 @@ impl Store {
             last_pack: Mutex::new(None),
             made_by: OnceLock::new(),
             owner: None,
+            mark: AtomicU64::new(0),
             accesses: Mutex::new(Vec::new()),
         }
     }

@@ -45,10 +45,14 @@ pub struct Task {
 
 /// A task bound to memory.
 pub enum Prepared {
-    Launch(Launch),
+    Launch(Box<Launch>),
     Chain(ChainRun),
     /// `own`: an operation made while preparing; otherwise the recorded one runs.
-    Library { own: Option<Box<dyn LibraryOp>>, args: Args, phases: SmallVec<[usize; 4]> },
+    Library {
+        own: Option<Box<dyn LibraryOp>>,
+        args: Args,
+        phases: SmallVec<[usize; 4]>,
+    },
     /// Everything was done while preparing.
     Done,
 }

@@ -1,11 +1,11 @@
 //! The window: operations recorded and not yet launched, and the rules by which it is flushed.
 
 use crate::node;
-use crate::operation::Operation;
+use crate::operation::{Kind, Operation};
 use crate::plan::{self, TaskPlan, TaskWork};
 use crate::schedule::SCHEDULER;
 use crate::stats;
-use crate::store::Access;
+use crate::store::{Access, Store};
 use crate::task::{Payload, Task};
 use numloom_ir::Overlap;
 use parking_lot::{Condvar, Mutex};
@@ -17,6 +17,8 @@ pub struct Window {
     ops: Mutex<Vec<Operation>>,
     /// Length of `ops`, readable without the lock.
     length: AtomicUsize,
+    /// Operations at the front that were left for later because nobody has asked for their results.
+    postponed: AtomicUsize,
     /// Held while operations become tasks: windows are analysed one after another, in order.
     analysing: Mutex<()>,
     /// Wakes the utility thread.
@@ -29,6 +31,7 @@ pub struct Window {
 pub static WINDOW: Window = Window {
     ops: Mutex::new(Vec::new()),
     length: AtomicUsize::new(0),
+    postponed: AtomicUsize::new(0),
     analysing: Mutex::new(()),
     bell: Mutex::new(false),
     rung: Condvar::new(),
@@ -88,12 +91,22 @@ impl Window {
 
     /// Turns everything recorded so far into tasks.
     pub fn flush(&self) {
+        self.flush_some(false);
+    }
+
+    /// `patient`: nobody waits, so index arrays that nothing here reads can be left for later; by then they
+    /// are often gone.
+    fn flush_some(&self, patient: bool) {
         let _turn = self.analysing.lock();
-        let ops = {
+        let mut ops = {
             let mut ops = self.ops.lock();
             self.length.store(0, Ordering::Release);
+            self.postponed.store(0, Ordering::Release);
             std::mem::take(&mut *ops)
         };
+        if patient {
+            self.postpone(&mut ops);
+        }
         if ops.is_empty() {
             return;
         }
@@ -112,6 +125,36 @@ impl Window {
         }
     }
 
+    /// Puts `nonzero` operations back to the front of the window, if their mask stays as it is and nothing
+    /// else here touches what they make.
+    fn postpone(&self, ops: &mut Vec<Operation>) {
+        if !ops.iter().any(|o| matches!(o.kind, Kind::Nonzero)) {
+            return;
+        }
+        let touches = |o: &Operation, s: &Arc<Store>| o.reads().chain(&o.outs).any(|p| Arc::ptr_eq(&p.store, s));
+        let can_wait: Vec<bool> = ops
+            .iter()
+            .enumerate()
+            .map(|(i, op)| {
+                matches!(op.kind, Kind::Nonzero)
+                    && ops[i + 1..].iter().all(|later| {
+                        op.outs.iter().all(|p| !touches(later, &p.store))
+                            && op.reads().all(|p| later.outs.iter().all(|w| !Arc::ptr_eq(&w.store, &p.store)))
+                    })
+            })
+            .collect();
+        let mut later = Vec::new();
+        let mut now = Vec::with_capacity(ops.len());
+        for (op, wait) in std::mem::take(ops).into_iter().zip(can_wait) {
+            if wait { later.push(op) } else { now.push(op) }
+        }
+        *ops = now;
+        let mut window = self.ops.lock();
+        self.postponed.store(later.len(), Ordering::Release);
+        window.splice(0..0, later);
+        self.length.store(window.len(), Ordering::Release);
+    }
+
     /// The utility thread: flushes long windows while Python records on, and windows that stand still.
     fn tend(&self) {
         let limit = numloom_config::current().window_size;
@@ -120,12 +163,12 @@ impl Window {
         // Length of the window when a wait began that nothing interrupted.
         let mut stood_at = 0;
         while !self.stop.load(Ordering::Acquire) {
-            let length = self.length.load(Ordering::Acquire);
+            let length = self.length.load(Ordering::Acquire).saturating_sub(self.postponed.load(Ordering::Acquire));
             if length >= limit || (length > 0 && length == stood_at) {
                 stood_at = 0;
                 // A defect in the analysis must not take the process down; the operations are lost
                 // with their stores, and the next sync point says so.
-                let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| self.flush()));
+                let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| self.flush_some(true)));
                 if alone {
                     while SCHEDULER.help() {}
                 }

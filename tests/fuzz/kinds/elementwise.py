@@ -18,6 +18,7 @@ from .operations import (
     defined,
     is_float,
     is_number,
+    is_steep,
     kind_of,
     must_be_exact,
     names_of,
@@ -47,7 +48,7 @@ def unary(g: Generator) -> Step | None:
     if op == "sqrt" and g.scope[name].dtype.kind == "c" and g.is_approx(name):
         # Its branch cut lies along the negative real numbers.
         return None
-    if not defined(g, op, argument):
+    if not defined(g, op, argument) or is_steep(g, op, (name,), argument):
         return None
     new = g.fresh()
     approx = rounds(g, op, argument)
@@ -86,7 +87,7 @@ def binary(g: Generator) -> Step | None:
             if kind_of(g, a, b) != "f":
                 return None
             a, b = f"(np.abs({a}) + 0.5)", f"np.clip({b}, -2, 2)"
-    if not defined(g, op, a, b):
+    if not defined(g, op, a, b) or is_steep(g, op, names_of((left,), other[1]), b):
         return None
     approx = rounds(g, op, a, b)
     reads = names_of((left,), other[1])
@@ -101,8 +102,10 @@ def binary(g: Generator) -> Step | None:
             where = ""
             if rng.random() < 0.5:
                 mask = g.operand(shape, lambda v: v.dtype.kind == "b", scalars=False)
-                # NumPy writes unselected elements of an output it casts to through its buffer.
-                if mask and result == g.scope[target].dtype:
+                # An output that overlaps an operand is a copy in the loop's dtype, which NumPy writes back
+                # with the elements that were not selected.
+                apart = not any(numpy.may_share_memory(g.value(e), g.scope[target]) for e in (a, b))
+                if mask and (apart or result == g.scope[target].dtype):
                     where, reads = f", where={mask[0]}", names_of(reads, mask[1])
             code = (
                 f"np.{op}({a}, {b}, out={target}{where}, casting='unsafe')"
@@ -129,6 +132,8 @@ def operator(g: Generator) -> Step | None:
     if other is None:
         return None
     a, b = (left, other[0]) if rng.random() < 0.7 else (other[0], left)
+    if is_steep(g, op, names_of((left,), other[1]), b):
+        return None
     new = g.fresh()
     return Step(
         "operator", f"{new} = {a} {sign} {b}", names_of((left,), other[1]), defines=new, approx=rounds(g, op, a, b)
@@ -177,12 +182,13 @@ def in_place(g: Generator) -> Step | None:
         op = "square"
     else:
         op = OPERATORS[sign]
-    if must_be_exact(op) and any(g.is_approx(n) for n in names_of((target,), other[1])):
+    names = names_of((target,), other[1])
+    if (must_be_exact(op) and any(map(g.is_approx, names))) or is_steep(g, op, names, other[0]):
         return None
     return Step(
         "in-place",
         f"{left} {sign}= {other[0]}",
-        names_of((target,), other[1]),
+        names,
         target=target,
         approx=rounds(g, op, left, other[0]),
     )

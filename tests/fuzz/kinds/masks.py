@@ -58,6 +58,9 @@ def mask_write(g: Generator) -> Step | None:
     if mask is None:
         return None
     m, reads = mask[0], names_of((target,), mask[1])
+    if numpy.may_share_memory(g.value(m), v):
+        # NumPy reads the mask while it writes the target.
+        m = f"np.array({m})"
     other = g.operand(v.shape, lambda w: w.shape == v.shape and numpy.can_cast(w.dtype, v.dtype, "same_kind"))
     scalar = rng.choice(["1", "2", "0", "True"])
     options = [

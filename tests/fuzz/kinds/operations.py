@@ -124,6 +124,18 @@ def has_negative_zero(v) -> bool:
     return v.dtype.kind == "f" and bool((numpy.signbit(v) & (v == 0)).any())
 
 
+# Where they are near zero, a rounding of the operand decides about everything: infinity, or a large number.
+DIVIDING = {"divide", "reciprocal", "log", "log2", "log10", "sqrt", "cbrt"}
+
+
+def is_steep(g: Generator, op: str, names: tuple[str, ...], denominator: str) -> bool:
+    """Whether the operation would magnify the roundings in its (last) operand beyond measure."""
+    if op not in DIVIDING or not any(g.is_approx(n) for n in names):
+        return False
+    v = numpy.asarray(g.value(denominator))
+    return v.dtype.kind in "fc" and bool((numpy.abs(v) < 1e-3).any())
+
+
 def defined(g: Generator, op: str, *expressions: str) -> bool:
     """Whether NumPy defines the operation's result on these operands."""
     if op in SIGN_OF_NAN:

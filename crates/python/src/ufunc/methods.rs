@@ -9,8 +9,8 @@ use super::reduction::{reduction_loop, result};
 use crate::handle::{self, NdArray};
 use crate::{convert, provenance};
 use numloom_ir::promote::{ArgType, Casting, can_cast};
-use numloom_ir::view::{Order, broadcast_shapes};
-use numloom_ir::{DType, Dims, ScalarOp};
+use numloom_ir::view::{broadcast_shapes, keep_order_strides};
+use numloom_ir::{DType, Dims, ScalarOp, View};
 use numloom_library::{Accumulate, BinaryFn, Fold, LibraryOp, ReduceAt, ScatterApply};
 use numloom_loops::{In, block_fn};
 use numloom_runtime::{Array, record};
@@ -59,7 +59,7 @@ fn folded_into<'py>(
     py: Python<'py>,
     op: Box<dyn LibraryOp>,
     ins: &[&Array],
-    shape: &[usize],
+    shape: &Dims,
     dtype: DType,
     out: Option<Bound<'py, NdArray>>,
 ) -> Native<Py<PyAny>> {
@@ -67,12 +67,17 @@ fn folded_into<'py>(
     let array = match &out {
         Some(o) => {
             let a = handle::sized(o)?;
-            if a.view.dtype != dtype || a.view.shape.as_slice() != shape {
+            if a.view.dtype != dtype || a.view.shape != *shape {
                 return Err(Stop::ToNumpy);
             }
             a
         }
-        None => record::empty(dtype, shape, Order::C, at).map_err(|e| failed(py, e))?,
+        None => {
+            // The axes lie as the input's do.
+            let strides = keep_order_strides(dtype.size(), shape, &[&ins[0].view.strides]);
+            let view = View { dtype, offset: 0, shape: shape.clone(), strides };
+            record::empty_view(view, at).map_err(|e| failed(py, e))?
+        }
     };
     record::library(op, ins, &[&array], at).map_err(|e| failed(py, e))?;
     Ok(result(py, array, out)?)

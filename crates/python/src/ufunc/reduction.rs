@@ -85,7 +85,7 @@ pub fn fold<'py>(py: Python<'py>, op: ScalarOp, input: &Array, f: &Fold<'py>) ->
     let lp = lp.filter(|_| is_associative(op)).ok_or(Stop::ToNumpy)?;
     let dtype = op.loops()[lp as usize].outs()[0];
     let initial = initial_value(op, dtype, input, f)?;
-    let final_view = reduced_view(input, &f.axes, dtype, f.keepdims);
+    let final_view = reduced_view(input, f.mask.as_ref(), &f.axes, dtype, f.keepdims);
     let out = match out_array {
         Some(o) if o.view.shape != final_view.shape => return Err(Stop::ToNumpy),
         Some(o) => o,
@@ -112,10 +112,8 @@ pub fn fold<'py>(py: Python<'py>, op: ScalarOp, input: &Array, f: &Fold<'py>) ->
 
 /// The value folded in first, in the loop's type; NumPy raises where there must be one and is none.
 fn initial_value(op: ScalarOp, dtype: DType, input: &Array, f: &Fold<'_>) -> Native<Option<Value>> {
-    let nothing_to_fold = f.axes.iter().any(|&a| input.view.shape[a] == 0) && {
-        let kept = input.view.shape.iter().enumerate().filter(|(i, _)| !f.axes.contains(i));
-        kept.map(|(_, &d)| d).product::<usize>() != 0
-    };
+    // An axis of nothing raises even where the result has no elements.
+    let nothing_to_fold = f.axes.iter().any(|&a| input.view.shape[a] == 0);
     let needed = nothing_to_fold || f.mask.is_some();
     match &f.initial {
         Initial::Given(v) => match v.array() {
@@ -132,15 +130,18 @@ fn initial_value(op: ScalarOp, dtype: DType, input: &Array, f: &Fold<'_>) -> Nat
     }
 }
 
-/// The result's view: dense, its axes in the input's memory order.
-fn reduced_view(input: &Array, axes: &[usize], dtype: DType, keepdims: bool) -> View {
+/// The result's view: dense, its axes in the order in which those of the input (and the mask) lie in memory.
+fn reduced_view(input: &Array, mask: Option<&Array>, axes: &[usize], dtype: DType, keepdims: bool) -> View {
     if axes.len() == input.view.ndim() && !keepdims {
         return View { dtype, offset: 0, shape: SmallVec::new(), strides: SmallVec::new() };
     }
     let kept = |i: &usize| !axes.contains(i);
     let shape: Dims = (0..input.view.ndim()).filter(kept).map(|i| input.view.shape[i]).collect();
-    let strides: Strides = (0..input.view.ndim()).filter(kept).map(|i| input.view.strides[i]).collect();
-    let dense = keep_order_strides(dtype.size(), &shape, &[&strides]);
+    let strides = |v: &View| -> Strides { (0..v.ndim()).filter(kept).map(|i| v.strides[i]).collect() };
+    let spread = mask.and_then(|m| m.view.broadcast_to(&input.view.shape));
+    let operands: SmallVec<[Strides; 2]> = std::iter::once(&input.view).chain(&spread).map(strides).collect();
+    let operands: SmallVec<[&Strides; 2]> = operands.iter().collect();
+    let dense = keep_order_strides(dtype.size(), &shape, &operands);
     let view = View { dtype, offset: 0, shape, strides: dense };
     if keepdims { with_axes(&view, axes) } else { view }
 }
