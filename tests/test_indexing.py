@@ -63,7 +63,7 @@ def arrays():
     yield "large", values("float32", (40, 50, 60)), lambda m: m, lambda x: x
 
 
-@pytest.mark.parametrize("view", arrays(), ids=lambda v: v[0])
+@pytest.mark.parametrize("view", list(arrays()), ids=lambda v: v[0])
 @pytest.mark.parametrize("index", BASIC + ADVANCED, ids=str)
 def test_read(view, index):
     _, x, of_mine, of_numpy = view
@@ -72,7 +72,7 @@ def test_read(view, index):
     agree_in_outcome(lambda: m[index], lambda: x[index])
 
 
-@pytest.mark.parametrize("view", arrays(), ids=lambda v: v[0])
+@pytest.mark.parametrize("view", list(arrays()), ids=lambda v: v[0])
 def test_read_by_mask(view):
     _, x, of_mine, of_numpy = view
     m, x = of_mine(mine(x)), of_numpy(x)
@@ -80,7 +80,7 @@ def test_read_by_mask(view):
         agree_in_outcome(lambda i=index: m[to_mine(i)], lambda i=index: x[i], what=describe(index))
 
 
-@pytest.mark.parametrize("view", arrays(), ids=lambda v: v[0])
+@pytest.mark.parametrize("view", list(arrays()), ids=lambda v: v[0])
 @pytest.mark.parametrize("index", BASIC + ADVANCED, ids=str)
 def test_write(view, index):
     _, x, of_mine, of_numpy = view
@@ -102,7 +102,7 @@ def test_write(view, index):
         agree(base, expected)
 
 
-@pytest.mark.parametrize("view", arrays(), ids=lambda v: v[0])
+@pytest.mark.parametrize("view", list(arrays()), ids=lambda v: v[0])
 def test_write_by_mask(view):
     _, x, of_mine, of_numpy = view
     for index in masks(of_numpy(x).shape):
