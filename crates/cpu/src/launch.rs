@@ -26,6 +26,8 @@ pub(crate) struct Space {
 const SHORT_ROW: usize = 128;
 /// Elements of a reduction that are folded in one go; fixed, so that sums do not depend on the tiles.
 const CHUNK: usize = 1 << 16;
+/// Most partial values of an outer reduction, over all its chunks.
+const PARTIAL_VALUES: usize = 1 << 17;
 /// Most accumulators of an outer reduction that a tile keeps.
 const ACCUMULATORS: usize = 8192;
 
@@ -116,7 +118,8 @@ impl Launch {
             (Shape::FoldInner { chunks }, away, kept)
         } else {
             let columns = kept.size.clamp(1, ACCUMULATORS);
-            let chunk = (CHUNK / columns).max(away.size.div_ceil(256)).max(1);
+            let most = (PARTIAL_VALUES / kept.size.max(1)).clamp(2, 256);
+            let chunk = (CHUNK / columns).max(away.size.div_ceil(most)).max(1);
             let chunks = away.size.div_ceil(chunk).max(1);
             (Shape::FoldOuter { chunks, chunk, columns }, kept, away)
         };

@@ -63,6 +63,7 @@ unsafe fn copy_steps<T: Real>(src: *const T, dst: *mut T, n: usize) {
 
 /// Room for a last, partial step. Its elements lie in halves (or quarters) that overlap in the array: moves of
 /// fixed sizes without filling, which vector loads can take over from the stores.
+#[repr(align(64))]
 struct Padding<T>([MaybeUninit<T>; STEP]);
 
 impl<T: Real> Padding<T> {
@@ -89,7 +90,7 @@ impl<T: Real> Padding<T> {
 /// Copies results out, from whole steps or from a step spread by [`Padding`].
 #[inline(always)]
 unsafe fn copy_out<T: Real>(out: &Buffer<T>, dst: *mut T, n: usize) {
-    let out = out.as_ptr().cast::<T>();
+    let out = out.0.as_ptr().cast::<T>();
     if n >= STEP {
         copy_steps(out, dst, n);
     } else if n >= STEP / 2 {
@@ -101,21 +102,23 @@ unsafe fn copy_out<T: Real>(out: &Buffer<T>, dst: *mut T, n: usize) {
     }
 }
 
-type Buffer<T> = [MaybeUninit<T>; BLOCK];
+/// Aligned like the padding: a vector store across cache lines cannot be taken over by a load.
+#[repr(align(64))]
+struct Buffer<T>([MaybeUninit<T>; BLOCK]);
 
 #[inline(always)]
 pub(crate) unsafe fn unary<T: Real, F: Lanes1<T>>(n: usize, src: *const T, dst: *mut T) -> u8 {
     let status = Status::read();
     let (mut flags, mut i) = (0, 0);
     let mut padding = Padding([MaybeUninit::uninit(); STEP]);
-    let mut out: Buffer<T> = [MaybeUninit::uninit(); BLOCK];
+    let mut out = Buffer([MaybeUninit::uninit(); BLOCK]);
     while n - i > FEW {
         let m = stride(n - i);
         let x = padding.whole_steps(src.add(i), m);
         let mut nan = 0u32;
         for j in 0..m.next_multiple_of(STEP) {
             let y = F::lane(x.add(j).read_unaligned());
-            out.get_unchecked_mut(j).write(y);
+            out.0.get_unchecked_mut(j).write(y);
             nan |= y.is_nan() as u32;
         }
         if nan != 0 {
@@ -146,7 +149,7 @@ pub(crate) unsafe fn binary<T: Real, F: Lanes2<T>>(n: usize, a: *const T, b: *co
     let (mut flags, mut i) = (0, 0);
     let mut padding_a = Padding([MaybeUninit::uninit(); STEP]);
     let mut padding_b = Padding([MaybeUninit::uninit(); STEP]);
-    let mut out: Buffer<T> = [MaybeUninit::uninit(); BLOCK];
+    let mut out = Buffer([MaybeUninit::uninit(); BLOCK]);
     while n - i > FEW {
         let m = stride(n - i);
         let x = padding_a.whole_steps(a.add(i), m);
@@ -154,7 +157,7 @@ pub(crate) unsafe fn binary<T: Real, F: Lanes2<T>>(n: usize, a: *const T, b: *co
         let mut nan = 0u32;
         for j in 0..m.next_multiple_of(STEP) {
             let z = F::lane(x.add(j).read_unaligned(), y.add(j).read_unaligned());
-            out.get_unchecked_mut(j).write(z);
+            out.0.get_unchecked_mut(j).write(z);
             nan |= z.is_nan() as u32;
         }
         if nan != 0 {
@@ -185,9 +188,9 @@ unsafe fn mend1<T: Real, F: Libm1<T>>(n: usize, x: *const T, out: &mut Buffer<T>
     let mut flags = 0;
     for j in 0..n {
         // SAFETY: the first `n` lanes have been written.
-        if out[j].assume_init().is_nan() {
+        if out.0[j].assume_init().is_nan() {
             let (y, raised) = F::flagged(x.add(j).read_unaligned());
-            out[j].write(y);
+            out.0[j].write(y);
             flags |= raised;
         }
     }
@@ -200,9 +203,9 @@ unsafe fn mend2<T: Real, F: Libm2<T>>(n: usize, a: *const T, b: *const T, out: &
     let mut flags = 0;
     for j in 0..n {
         // SAFETY: the first `n` lanes have been written.
-        if out[j].assume_init().is_nan() {
+        if out.0[j].assume_init().is_nan() {
             let (y, raised) = F::flagged(a.add(j).read_unaligned(), b.add(j).read_unaligned());
-            out[j].write(y);
+            out.0[j].write(y);
             flags |= raised;
         }
     }

@@ -82,7 +82,11 @@ fn ones(
 
 /// `arange` of Python ints within 32 bits; None for anything else.
 #[pyfunction]
-fn arange_ints(start: &Bound<'_, PyAny>, stop: &Bound<'_, PyAny>, step: &Bound<'_, PyAny>) -> PyResult<Option<Py<PyAny>>> {
+fn arange_ints(
+    start: &Bound<'_, PyAny>,
+    stop: &Bound<'_, PyAny>,
+    step: &Bound<'_, PyAny>,
+) -> PyResult<Option<Py<PyAny>>> {
     let py = start.py();
     let read = |obj: &Bound<'_, PyAny>| -> Option<i64> {
         let small = obj.is_exact_instance_of::<PyInt>().then(|| convert::small_int(obj).ok().flatten()).flatten()?;

@@ -16,9 +16,8 @@ type Parts = SmallVec<[Array; 4]>;
 
 /// The parts of a list or tuple that holds nothing but arrays of ours.
 fn parts(arrays: &Bound<'_, PyAny>) -> PyResult<Parts> {
-    let one = |part: Bound<'_, PyAny>| -> PyResult<Array> {
-        handle::sized(part.cast::<NdArray>().map_err(|_| refused())?)
-    };
+    let one =
+        |part: Bound<'_, PyAny>| -> PyResult<Array> { handle::sized(part.cast::<NdArray>().map_err(|_| refused())?) };
     if let Ok(list) = arrays.cast_exact::<PyList>() {
         return list.iter().map(one).collect();
     }

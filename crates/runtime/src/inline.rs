@@ -620,20 +620,18 @@ pub fn run_planned(op: Operation) -> Result<u8> {
 /// An operation on these arrays, as the window would hold it.
 pub fn operation(kind: Kind, ins: &[Operand], outs: &[&Array], mask: Option<&Array>, at: Provenance) -> Operation {
     let place = |a: &Array| Place { store: a.store.clone(), view: a.view.clone() };
-    Operation {
-        kind,
-        ins: ins
-            .iter()
-            .map(|i| match i {
-                Operand::Array(a) => Source::Place(place(a)),
-                Operand::Value(v) => Source::Value(*v),
-            })
-            .collect(),
-        outs: outs.iter().map(|a| place(a)).collect(),
-        mask: mask.map(place),
-        at,
-        fresh: 0,
+    // Pushed one by one: collecting moves these large elements more often.
+    let mut op = Operation { kind, ins: SmallVec::new(), outs: SmallVec::new(), mask: mask.map(place), at, fresh: 0 };
+    for i in ins {
+        op.ins.push(match i {
+            Operand::Array(a) => Source::Place(place(a)),
+            Operand::Value(v) => Source::Value(*v),
+        });
     }
+    for a in outs {
+        op.outs.push(place(a));
+    }
+    op
 }
 
 /// Counts an operation that ran here.

@@ -202,7 +202,11 @@ fn note_maker(op: MapOp, ins: &[Operand], out: &Array, mask: Option<&Array>) {
         }
         Operand::Value(v) => MadeFrom::Value(*v),
     };
-    let _ = out.store.made_by.set(Box::new(MadeBy { op: (op, lp), ins: ins.iter().map(from).collect() }));
+    let mut maker = Box::new(MadeBy { op: (op, lp), ins: SmallVec::new() });
+    for i in ins {
+        maker.ins.push(from(i));
+    }
+    let _ = out.store.made_by.set(maker);
 }
 
 /// Whether two masks are certain to hold the same truths: the same array, or computed alike from the same.

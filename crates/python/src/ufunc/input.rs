@@ -187,7 +187,11 @@ pub fn overrides(obj: &Bound<'_, PyAny>) -> bool {
 fn foreign_override(obj: &Bound<'_, PyAny>) -> bool {
     let py = obj.py();
     let numpy = api(py);
-    if numpy.is_exact_array(obj) || numpy.is_scalar(obj) || obj.is_instance_of::<NdArray>() || obj.is_exact_instance_of::<Scalar>() {
+    if numpy.is_exact_array(obj)
+        || numpy.is_scalar(obj)
+        || obj.is_instance_of::<NdArray>()
+        || obj.is_exact_instance_of::<Scalar>()
+    {
         return false;
     }
     numpy.is_array(obj) || obj.get_type().hasattr(intern!(py, "__array_ufunc__")).unwrap_or(false)
