@@ -26,12 +26,12 @@ static BLOCKS: Mutex<Blocks> = Mutex::new(Blocks { free: Vec::new(), cached: 0, 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NoMemory(pub usize);
 
-/// The size a block of `nbytes` really has: steps of an eighth, so that similar sizes share blocks.
+/// The size a block of `nbytes` really has: in steps of up to a huge page, so that similar sizes share blocks.
 fn rounded(nbytes: usize) -> usize {
     if nbytes < MAPPED {
         return nbytes.max(1).next_multiple_of(ALIGN);
     }
-    let step = (nbytes.next_power_of_two() / 16).max(4096);
+    let step = (nbytes.next_power_of_two() / 16).clamp(4096, HUGE_PAGE);
     nbytes.next_multiple_of(step)
 }
 

@@ -102,7 +102,9 @@ impl Window {
             let mut ops = self.ops.lock();
             self.length.store(0, Ordering::Release);
             self.postponed.store(0, Ordering::Release);
-            std::mem::take(&mut *ops)
+            // The next window is likely as long: it should not have to grow again.
+            let room = if ops.len() > SHORT_WINDOW { ops.len() } else { 0 };
+            std::mem::replace(&mut *ops, Vec::with_capacity(room))
         };
         if patient {
             self.postpone(&mut ops);
