@@ -42,7 +42,7 @@ pub static WINDOW: Window = Window {
 /// Windows up to this size are flushed by the caller: a hop to another thread costs more.
 const SHORT_WINDOW: usize = 64;
 /// How long a window must have stood still before idle workers take it.
-const IDLE: Duration = Duration::from_millis(4);
+const IDLE: Duration = Duration::from_millis(20);
 
 /// Tasks launched and not over before recording waits for some: bounds what a long loop piles up.
 const MOST_IN_FLIGHT: usize = 8192;
