@@ -13,6 +13,7 @@ mod index;
 mod join;
 mod layout;
 mod manipulate;
+mod memory;
 mod methods;
 mod numpy_api;
 mod operators;
@@ -28,12 +29,10 @@ mod ufunc;
 
 use pyo3::prelude::*;
 
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
 #[pymodule]
 fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     let py = m.py();
+    memory::init();
     numpy_api::init(py)?;
     m.add_class::<handle::NdArray>()?;
     m.add_class::<handle::Scalar>()?;

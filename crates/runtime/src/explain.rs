@@ -5,8 +5,10 @@ use crate::node;
 use crate::operation::Operation;
 use crate::plan::{self, FusedPlan, TaskPlan, TaskWork};
 use crate::provenance::Provenance;
+use crate::slices::{self, Seen};
 use crate::window::WINDOW;
 use numloom_ir::kernel::Instr;
+use std::borrow::Borrow;
 use std::fmt::Write;
 use std::sync::Arc;
 
@@ -14,12 +16,14 @@ use std::sync::Arc;
 /// `line` renders a provenance.
 pub fn explain(a: &Array, line: impl Fn(Provenance) -> String) -> String {
     WINDOW.inspect(|ops| {
-        let mut nodes = node::build(ops);
-        let plan = plan::plan(&mut nodes, numloom_config::current().fuse);
+        let fuse = numloom_config::current().fuse;
+        let ops = if fuse { slices::preview(ops) } else { ops.iter().map(Seen::AsIs).collect() };
+        let nodes = node::build(&ops);
+        let plan = plan::plan(&nodes, fuse);
         let wanted = needed_tasks(&plan.tasks, &nodes, a);
         let mut out = String::new();
         for (number, t) in wanted.iter().enumerate() {
-            describe(&mut out, number + 1, t, ops, &line);
+            describe(&mut out, number + 1, t, &ops, &line);
         }
         if wanted.is_empty() {
             let state = if a.store.is_settled() { "is there already" } else { "is being made" };
@@ -43,7 +47,9 @@ fn needed_tasks<'p>(tasks: &'p [TaskPlan], nodes: &node::Nodes, a: &Array) -> Ve
     picked
 }
 
-fn describe(out: &mut String, number: usize, t: &TaskPlan, ops: &[Operation], line: &impl Fn(Provenance) -> String) {
+fn describe(out: &mut String, number: usize, t: &TaskPlan, ops: &[Seen], line: &impl Fn(Provenance) -> String) {
+    let op = |i: &u32| -> &Operation { ops[*i as usize].borrow() };
+    let count: u32 = t.ops.iter().map(|i| op(i).times).sum();
     let (kind, read, written) = match &t.work {
         TaskWork::Opaque => ("library", None, None),
         TaskWork::Chain(c) => {
@@ -59,7 +65,7 @@ fn describe(out: &mut String, number: usize, t: &TaskPlan, ops: &[Operation], li
             (if f.folded.is_empty() { "elementwise" } else { "reduction" }, Some(r), Some(w))
         }
     };
-    let _ = write!(out, "task {number}: {kind}, {} operation{}", t.ops.len(), if t.ops.len() == 1 { "" } else { "s" });
+    let _ = write!(out, "task {number}: {kind}, {count} operation{}", if count == 1 { "" } else { "s" });
     if let TaskWork::Fused(f) = &t.work {
         let _ = write!(out, " over {:?}", f.domain.as_slice());
     }
@@ -68,9 +74,12 @@ fn describe(out: &mut String, number: usize, t: &TaskPlan, ops: &[Operation], li
     }
     out.push('\n');
     const MOST: usize = 24;
-    for &i in t.ops.iter().take(MOST) {
-        let op = &ops[i as usize];
-        let _ = writeln!(out, "    {:<18} {}", op.name(), line(op.at));
+    for op in t.ops.iter().take(MOST).map(op) {
+        let _ = write!(out, "    {:<18} {}", op.name(), line(op.at));
+        if op.times > 1 {
+            let _ = write!(out, ", {} slices", op.times);
+        }
+        out.push('\n');
     }
     if t.ops.len() > MOST {
         let _ = writeln!(out, "    and {} more", t.ops.len() - MOST);

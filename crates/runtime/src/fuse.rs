@@ -2,7 +2,6 @@
 //! gives the program's results; a node joins an earlier group only if nothing between forbids it.
 
 use crate::node::{Nodes, Spot, StoreId, Work, conflict};
-use crate::slices;
 use numloom_ir::{Dims, Overlap, View};
 use smallvec::SmallVec;
 
@@ -12,8 +11,6 @@ pub struct Group {
     pub domain: Dims,
     /// In program order.
     pub nodes: Vec<u32>,
-    /// Operations merged in from neighbouring slices; they retire with this group.
-    pub absorbed: Vec<u32>,
     pub touches: Vec<Touch>,
     /// Axes folded away by the group's reductions, if it has any.
     pub reduced: Option<u64>,
@@ -35,27 +32,20 @@ pub struct Touch {
 const MOST_NODES: usize = 200;
 const MOST_TOUCHES: usize = 600;
 
-pub struct Grouping<'a> {
-    pub nodes: &'a mut Nodes,
-    pub groups: Vec<Group>,
+struct Grouping<'a> {
+    nodes: &'a Nodes,
+    groups: Vec<Group>,
     /// For each store, the groups that touch it and the index of the touch.
-    pub by_store: Vec<SmallVec<[(u32, u32); 4]>>,
-    pub merged: bool,
+    by_store: Vec<SmallVec<[(u32, u32); 4]>>,
 }
 
-pub fn fuse(nodes: &mut Nodes, enabled: bool) -> Vec<Group> {
+pub fn fuse(nodes: &Nodes, enabled: bool) -> Vec<Group> {
     let count = nodes.stores.len();
-    let mut g = Grouping { nodes, groups: Vec::new(), by_store: vec![SmallVec::new(); count], merged: false };
+    let mut g = Grouping { nodes, groups: Vec::new(), by_store: vec![SmallVec::new(); count] };
     for i in 0..g.nodes.nodes.len() {
         g.place(i as u32, enabled);
     }
-    if enabled {
-        slices::merge_last(&mut g);
-    }
-    if !g.merged {
-        return g.groups;
-    }
-    join_groups(g.groups, count)
+    if enabled { join_groups(g.groups, count) } else { g.groups }
 }
 
 impl Grouping<'_> {
@@ -73,16 +63,12 @@ impl Grouping<'_> {
             add_touches(&mut self.groups, &mut self.by_store, k, item);
             return;
         }
-        if enabled {
-            slices::merge_last(self);
-        }
         let node = &self.nodes.nodes[index as usize];
         let fused = node.work != Work::Opaque;
         let k = self.groups.len();
         self.groups.push(Group {
             domain: node.domain.clone(),
             nodes: vec![index],
-            absorbed: Vec::new(),
             touches: Vec::new(),
             reduced,
             fused,
@@ -172,9 +158,12 @@ fn add_touches(
     }
 }
 
-/// After slices were merged into wide groups, groups may fuse with each other like nodes do.
+/// Groups may fuse with each other like nodes do: a node can need two groups that nothing tied together before it.
 fn join_groups(old: Vec<Group>, stores: usize) -> Vec<Group> {
-    let mut groups: Vec<Group> = Vec::new();
+    if old.len() < 2 {
+        return old;
+    }
+    let mut groups: Vec<Group> = Vec::with_capacity(old.len());
     let mut by_store = vec![SmallVec::new(); stores];
     for mut g in old {
         let touches = std::mem::take(&mut g.touches);
@@ -182,7 +171,6 @@ fn join_groups(old: Vec<Group>, stores: usize) -> Vec<Group> {
         let k = match k.filter(|&k| groups[k].nodes.len() + g.nodes.len() <= MOST_NODES) {
             Some(k) => {
                 groups[k].nodes.append(&mut g.nodes);
-                groups[k].absorbed.append(&mut g.absorbed);
                 groups[k].reduced = groups[k].reduced.or(g.reduced);
                 k
             }
@@ -194,12 +182,4 @@ fn join_groups(old: Vec<Group>, stores: usize) -> Vec<Group> {
         add_touches(&mut groups, &mut by_store, k, touches);
     }
     groups
-}
-
-impl Touch {
-    /// The same touch through a view that has grown along `axis`.
-    pub fn widen(&mut self, axis: usize, extent: usize) {
-        self.view.shape[axis] = extent;
-        self.bounds = self.view.byte_bounds();
-    }
 }

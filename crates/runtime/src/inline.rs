@@ -583,8 +583,8 @@ pub fn fold_dense(
 
 /// Any other reduction: a plan of one task, run here.
 pub fn run_planned(op: Operation) -> Result<u8> {
-    let mut nodes = node::build_one(&op);
-    let plan = plan::plan(&mut nodes, false);
+    let nodes = node::build_one(&op);
+    let plan = plan::plan(&nodes, false);
     let Some(TaskWork::Fused(fused)) = plan.tasks.first().map(|t| &t.work) else { return Ok(0) };
     let name = op.name();
     let address = |spot: &node::Spot| -> Result<numloom_cpu::Operand> {
@@ -621,7 +621,8 @@ pub fn run_planned(op: Operation) -> Result<u8> {
 pub fn operation(kind: Kind, ins: &[Operand], outs: &[&Array], mask: Option<&Array>, at: Provenance) -> Operation {
     let place = |a: &Array| Place { store: a.store.clone(), view: a.view.clone() };
     // Pushed one by one: collecting moves these large elements more often.
-    let mut op = Operation { kind, ins: SmallVec::new(), outs: SmallVec::new(), mask: mask.map(place), at, fresh: 0 };
+    let mut op =
+        Operation { kind, ins: SmallVec::new(), outs: SmallVec::new(), mask: mask.map(place), at, fresh: 0, times: 1 };
     for i in ins {
         op.ins.push(match i {
             Operand::Array(a) => Source::Place(place(a)),

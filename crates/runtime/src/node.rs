@@ -9,6 +9,7 @@ use numloom_ir::view::Order;
 use numloom_ir::{Overlap, ScalarOp, Value, View, overlap};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
+use std::borrow::Borrow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -122,10 +123,10 @@ impl Numbering {
 }
 
 /// Numbers the stores of a window and finds out which of them somebody outside it can see.
-fn number(ops: &[Operation]) -> Numbering {
+fn number<O: Borrow<Operation>>(ops: &[O]) -> Numbering {
     let mut numbering = Numbering::marking(ops.len());
     let mut counts: Vec<(u32, u32)> = Vec::with_capacity(ops.len());
-    for op in ops {
+    for op in ops.iter().map(O::borrow) {
         for p in op.reads() {
             let id = numbering.id(&p.store) as usize;
             counts.resize(counts.len().max(id + 1), (0, 0));
@@ -168,13 +169,13 @@ pub fn build_one(op: &Operation) -> Nodes {
     Nodes { nodes: vec![node], stores, dead: Vec::new() }
 }
 
-pub fn build(ops: &[Operation]) -> Nodes {
+pub fn build<O: Borrow<Operation>>(ops: &[O]) -> Nodes {
     let mut numbering = number(ops);
     let alive = find_alive(ops, &mut numbering);
     let families = find_families(ops, &alive, &mut numbering);
     let mut nodes = Vec::with_capacity(ops.len());
     let mut dead = Vec::new();
-    for (i, op) in ops.iter().enumerate() {
+    for (i, op) in ops.iter().map(O::borrow).enumerate() {
         if alive[i] {
             nodes.push(node_of(op, i as u32, &families, &mut numbering));
         } else {
@@ -189,10 +190,10 @@ pub fn build(ops: &[Operation]) -> Nodes {
 }
 
 /// Backwards: an operation is alive if somebody can see what it writes, or an alive one reads it.
-fn find_alive(ops: &[Operation], numbering: &mut Numbering) -> Vec<bool> {
+fn find_alive<O: Borrow<Operation>>(ops: &[O], numbering: &mut Numbering) -> Vec<bool> {
     let mut alive = vec![false; ops.len()];
     let mut wanted: Vec<bool> = Vec::new();
-    for (i, op) in ops.iter().enumerate().rev() {
+    for (i, op) in ops.iter().map(O::borrow).enumerate().rev() {
         let mut any = false;
         for p in &op.outs {
             let id = numbering.id(&p.store) as usize;
@@ -230,9 +231,13 @@ fn symbol_key(s: &Symbol) -> usize {
     Arc::as_ptr(s) as usize
 }
 
-fn find_families(ops: &[Operation], alive: &[bool], numbering: &mut Numbering) -> FxHashMap<usize, Family> {
+fn find_families<O: Borrow<Operation>>(
+    ops: &[O],
+    alive: &[bool],
+    numbering: &mut Numbering,
+) -> FxHashMap<usize, Family> {
     let mut families: FxHashMap<usize, Family> = FxHashMap::default();
-    for (op, _) in ops.iter().zip(alive).filter(|(_, a)| **a) {
+    for (op, _) in ops.iter().map(O::borrow).zip(alive).filter(|(_, a)| **a) {
         let packed = |p: &Place| is_unsized(&p.view).then(|| p.store.symbol.clone()).flatten();
         if let Kind::Pack = op.kind
             && let (Some(Source::Place(mask)), Some(symbol)) = (op.ins.get(1), op.outs.first().and_then(packed))
@@ -264,7 +269,7 @@ fn find_families(ops: &[Operation], alive: &[bool], numbering: &mut Numbering) -
     }
     // A store that is read here but was made by no pack or map of this window cannot be unpacked.
     let mut made: FxHashMap<usize, ()> = FxHashMap::default();
-    for (op, _) in ops.iter().zip(alive).filter(|(_, a)| **a) {
+    for (op, _) in ops.iter().map(O::borrow).zip(alive).filter(|(_, a)| **a) {
         for p in op.reads().filter(|p| is_unsized(&p.view)) {
             if !made.contains_key(&(Arc::as_ptr(&p.store) as usize))
                 && let Some(s) = &p.store.symbol
@@ -281,7 +286,7 @@ fn find_families(ops: &[Operation], alive: &[bool], numbering: &mut Numbering) -
 }
 
 /// The whole packed store, front to back.
-fn is_plain(v: &View) -> bool {
+pub fn is_plain(v: &View) -> bool {
     v.ndim() == 1 && v.offset == 0 && v.strides[0] == v.dtype.size() as isize
 }
 

@@ -49,9 +49,24 @@ pub struct Operation {
     pub at: Provenance,
     /// Outputs (by bit) that nothing wrote before: without this operation they have no contents.
     pub fresh: u8,
+    /// How many recorded operations it stands for: more than one after slices were merged.
+    pub times: u32,
 }
 
 impl Operation {
+    /// A copy that nobody waits for, of an operation that is no library's.
+    pub fn twin(&self) -> Operation {
+        let kind = match &self.kind {
+            Kind::Map(m) => Kind::Map(*m),
+            Kind::Reduce { op, lp, axes, initial } => Kind::Reduce { op: *op, lp: *lp, axes: *axes, initial: *initial },
+            Kind::Pack => Kind::Pack,
+            Kind::Unpack => Kind::Unpack,
+            Kind::Nonzero | Kind::Library(_) => Kind::Nonzero,
+        };
+        let (ins, outs, mask) = (self.ins.clone(), self.outs.clone(), self.mask.clone());
+        Operation { kind, ins, outs, mask, at: self.at, fresh: self.fresh, times: self.times }
+    }
+
     pub fn name(&self) -> &'static str {
         match &self.kind {
             Kind::Map(MapOp::Scalar { op, .. }) => op.name(),

@@ -57,7 +57,7 @@ type Key = Vec<u64>;
 static PLANS: LazyLock<Mutex<FxHashMap<Key, Arc<Plan>>>> = LazyLock::new(Mutex::default);
 static KERNELS: LazyLock<Mutex<FxHashMap<Kernel, Arc<Compiled>>>> = LazyLock::new(Mutex::default);
 
-pub fn plan(nodes: &mut Nodes, fusing: bool) -> Arc<Plan> {
+pub fn plan(nodes: &Nodes, fusing: bool) -> Arc<Plan> {
     let key = (nodes.nodes.len() <= LONGEST_KEPT).then(|| key_of(nodes));
     if let Some(key) = &key
         && let Some(p) = PLANS.lock().get(key)
@@ -90,8 +90,7 @@ fn lower_all(nodes: &Nodes, groups: &[Group]) -> Vec<TaskPlan> {
 }
 
 fn task_of(nodes: &Nodes, group: &Group, needed_later: &dyn Fn(StoreId) -> bool) -> TaskPlan {
-    let mut ops: Vec<u32> = group.nodes.iter().map(|&i| nodes.nodes[i as usize].op).collect();
-    ops.extend(&group.absorbed);
+    let ops: Vec<u32> = group.nodes.iter().map(|&i| nodes.nodes[i as usize].op).collect();
     if !group.fused {
         let accesses = group.touches.iter().map(|t| (t.store, t.view.clone(), t.writes)).collect();
         return TaskPlan { work: TaskWork::Opaque, accesses, ops };

@@ -92,6 +92,7 @@ fn late(task: &Task, op: &Operation) -> Result<Prepared> {
         mask: op.mask.as_ref().map(known),
         at: op.at,
         fresh: op.fresh,
+        times: op.times,
     };
     let mut nodes = node::build_one(&copy);
     let plan = plan::plan(&mut nodes, false);

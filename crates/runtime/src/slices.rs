@@ -1,147 +1,463 @@
 //! Merging neighbours: a loop over adjacent slices (`for s in range(0, n, 4096): … z[s:s+4096] …`)
-//! records the same small group again and again, each time one slice further. Such groups become one
-//! group over the joined slices.
+//! records the same few operations again and again, each time one slice further. Such bodies become one
+//! body over the joined slices before anything else looks at the window.
+//!
+//! Running the bodies one after another and running each operation once over all slices is the same if
+//! every operation is elementwise, every temporary is made, used and forgotten inside its own body, and
+//! what is left only meets element by element (`Template::is_elementwise`).
 
-use crate::fuse::{Group, Grouping};
-use crate::node::{Input, Node, Spot, StoreId, Work, conflict};
-use numloom_ir::{Overlap, View};
-use rustc_hash::FxHashMap;
+use crate::node::{conflict, is_plain, is_unsized};
+use crate::operation::{Kind, Operation, Place, Source};
+use crate::record::MapOp;
+use crate::store::Store;
+use numloom_ir::view::Order;
+use numloom_ir::{Dims, Overlap, View};
+use rustc_hash::{FxHashMap, FxHasher};
+use smallvec::SmallVec;
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
-/// Merges the last group into the one before it, if it is the same work on the neighbouring slice.
-pub fn merge_last(g: &mut Grouping) {
-    let n = g.groups.len();
-    if n < 2 {
-        return;
-    }
-    let Some(axis) = match_groups(g, n - 2, n - 1) else { return };
-    let Some(last) = g.groups.pop() else { return };
-    for t in &last.touches {
-        g.by_store[t.store as usize].retain(|(group, _)| *group != (n - 1) as u32);
-    }
-    let prev = &mut g.groups[n - 2];
-    let extent = prev.domain[axis] + last.domain[axis];
-    prev.domain[axis] = extent;
-    for &i in &prev.nodes {
-        let node = &mut g.nodes.nodes[i as usize];
-        node.domain[axis] = extent;
-        node.spots_mut().for_each(|s| s.view.shape[axis] = extent);
-    }
-    prev.touches.iter_mut().for_each(|t| t.widen(axis, extent));
-    prev.absorbed.extend(last.nodes.iter().map(|&i| g.nodes.nodes[i as usize].op));
-    prev.absorbed.extend(last.absorbed);
-    g.merged = true;
+/// Longest body: it still fits in one task.
+const LONGEST_BODY: usize = 96;
+/// Earlier places with the same operation that are tried as the start of the body before.
+const TRIES: usize = 4;
+
+/// A body and its repetitions.
+pub struct Run {
+    pub start: usize,
+    pub period: usize,
+    pub times: usize,
+    /// Operations recorded that each of the body's stands for besides itself.
+    others: u32,
+    slots: Vec<Slot>,
+    axis: usize,
+    domain: Dims,
 }
 
-/// The axis along which `b` is the same work as `a`, one slice further.
-fn match_groups(g: &Grouping, first: usize, second: usize) -> Option<usize> {
-    let (nodes, a, b) = (&*g.nodes, &g.groups[first], &g.groups[second]);
-    if !a.fused || !b.fused || a.nodes.len() != b.nodes.len() || a.domain.len() != b.domain.len() {
-        return None;
-    }
-    if a.reduced.is_some() || b.reduced.is_some() || a.domain.contains(&0) || b.domain.contains(&0) {
-        return None;
-    }
-    let mut m = Match { grouping: g, first, second, axis: None, still: Vec::new(), twins: FxHashMap::default() };
-    for (&i, &j) in a.nodes.iter().zip(&b.nodes) {
-        if !m.nodes_match(&nodes.nodes[i as usize], &nodes.nodes[j as usize]) {
-            return None;
-        }
-    }
-    let axis = m.axis?;
-    let extent = a.domain[axis] + b.domain[axis];
-    let fits = m.still.iter().all(|v| v.strides[axis] == 0) && is_elementwise(a, axis, extent);
-    fits.then_some(axis)
+/// What a place of the body is in every repetition.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Slot {
+    /// A temporary of the body, by number.
+    Temp(u16),
+    /// One slice further each time.
+    Moving,
+    /// The same elements each time; they do not depend on the slice.
+    Still,
 }
 
-/// Whether the group's views, grown to `extent`, still only meet element by element.
-fn is_elementwise(group: &Group, axis: usize, extent: usize) -> bool {
-    let grown: Vec<_> = group
-        .touches
-        .iter()
-        .map(|t| {
-            let mut t = t.clone();
-            t.widen(axis, extent);
-            t
-        })
-        .collect();
-    grown.iter().enumerate().all(|(i, x)| {
-        grown[..i]
-            .iter()
-            .all(|y| x.store != y.store || !(x.writes || y.writes) || conflict(&x.view, &y.view) != Overlap::Partial)
-    })
-}
-
-struct Match<'a> {
-    grouping: &'a Grouping<'a>,
-    first: usize,
-    second: usize,
-    axis: Option<usize>,
-    /// Views that both read in the same place.
-    still: Vec<View>,
-    /// Temporaries of the one that stand for temporaries of the other.
-    twins: FxHashMap<StoreId, StoreId>,
-}
-
-impl Match<'_> {
-    fn nodes_match(&mut self, x: &Node, y: &Node) -> bool {
-        // `arange` depends on the place in its own domain: it is never the same one slice further.
-        let iota = matches!(x.work, Work::Map(crate::record::MapOp::Iota { .. }));
-        if iota || x.work != y.work || x.ins.len() != y.ins.len() || x.mask.is_some() != y.mask.is_some() {
-            return false;
+/// The runs of a window, in order, and where a body starts that the window has only begun.
+pub fn find(ops: &[Operation]) -> (Vec<Run>, usize) {
+    const NONE: usize = usize::MAX;
+    let mut runs: Vec<Run> = Vec::new();
+    let signatures: Vec<u64> = ops.iter().map(signature).collect();
+    let mut last: FxHashMap<u64, usize> = FxHashMap::default();
+    let mut before: Vec<usize> = vec![NONE; ops.len()];
+    let (mut i, mut free) = (0, 0);
+    while i < ops.len() {
+        let mut j = last.get(&signatures[i]).copied().unwrap_or(NONE);
+        before[i] = j;
+        let mut run = None;
+        for _ in 0..TRIES {
+            // Bodies of one run do not belong to another.
+            if j == NONE || j < free || i - j > LONGEST_BODY || run.is_some() {
+                break;
+            }
+            run = moves(&ops[j], &ops[i]).then(|| run_at(ops, &signatures, j, i - j)).flatten();
+            j = before[j];
         }
-        let ins = x.ins.iter().zip(&y.ins).all(|(p, q)| match (p, q) {
-            (Input::Value(v), Input::Value(w)) => v == w,
-            (Input::Spot(s), Input::Spot(t)) => self.spots_match(s, t),
-            _ => false,
-        });
-        let mask = match (&x.mask, &y.mask) {
-            (Some(s), Some(t)) => self.spots_match(s, t),
-            _ => true,
-        };
-        ins && mask && x.outs.iter().zip(&y.outs).all(|(s, t)| self.spots_match(s, t))
-    }
-
-    fn spots_match(&mut self, s: &Spot, t: &Spot) -> bool {
-        if s.store == t.store {
-            return self.views_neighbour(&s.view, &t.view);
-        }
-        if !self.is_temporary(s.store, self.first) || !self.is_temporary(t.store, self.second) {
-            return false;
-        }
-        s.view.dtype == t.view.dtype
-            && s.view.strides.len() == t.view.strides.len()
-            && *self.twins.entry(s.store).or_insert(t.store) == t.store
-    }
-
-    /// Made, used and forgotten inside its group.
-    fn is_temporary(&self, store: StoreId, group: usize) -> bool {
-        let local = &self.grouping.nodes.stores[store as usize];
-        let last = self.grouping.groups[group].nodes.last().copied().unwrap_or(0);
-        let alone = self.grouping.by_store[store as usize].iter().all(|&(g, _)| g as usize == group);
-        !local.live && local.fresh && local.last <= last && alone
-    }
-
-    fn views_neighbour(&mut self, v: &View, w: &View) -> bool {
-        if v.dtype != w.dtype || v.strides != w.strides {
-            return false;
-        }
-        let extents = &self.grouping.groups[self.first].domain;
-        let fits = |axis: usize| {
-            let shift = v.strides[axis] * extents[axis] as isize;
-            v.offset as isize + shift == w.offset as isize
-                && (0..v.shape.len()).all(|k| k == axis || v.shape[k] == w.shape[k])
-        };
-        match self.axis {
-            Some(axis) => fits(axis),
+        match run {
+            Some(run) => {
+                i = run.start + run.period * run.times;
+                free = i;
+                runs.push(run);
+            }
             None => {
-                // The first view that moves decides the axis.
-                if v.offset == w.offset {
-                    self.still.push(v.clone());
-                    return true;
-                }
-                self.axis = (0..v.shape.len()).find(|&k| v.strides[k] != 0 && fits(k));
-                self.axis.is_some()
+                last.insert(signatures[i], i);
+                i += 1;
             }
         }
     }
+    let begun = runs.last().map(|run| {
+        let rest = &signatures[free..];
+        let same = rest.len() < run.period && *rest == signatures[run.start..run.start + rest.len()];
+        if same { free } else { ops.len() }
+    });
+    (runs, begun.unwrap_or(ops.len()))
+}
+
+/// Whether the later operation touches a store of the earlier one, elsewhere: worth a closer look.
+fn moves(a: &Operation, b: &Operation) -> bool {
+    places(a).zip(places(b)).any(|((p, _), (q, _))| {
+        Arc::ptr_eq(&p.store, &q.store) && p.view.offset != q.view.offset && p.view.strides == q.view.strides
+    })
+}
+
+/// The run whose first body is `ops[start..start + period]`, if the next one repeats it.
+fn run_at(ops: &[Operation], signatures: &[u64], start: usize, period: usize) -> Option<Run> {
+    let body = |k: usize| start + k * period..start + (k + 1) * period;
+    let repeats = |k: usize| body(k).end <= ops.len() && signatures[body(k)] == signatures[body(0)];
+    if !repeats(1) {
+        return None;
+    }
+    let mut t = Template::new(&ops[body(0)])?;
+    let (mut times, mut others) = (1, 0);
+    while repeats(times) && t.extend(&ops[body(times)]) {
+        others += ops[body(times)][0].times;
+        times += 1;
+    }
+    let axis = t.axis.filter(|_| times > 1)?;
+    t.domain[axis] = t.extent;
+    Some(Run { start, period, times, others, slots: t.slots, axis, domain: t.domain })
+}
+
+/// Equal for operations that may be the same work: what it is, on which types, from which line.
+fn signature(op: &Operation) -> u64 {
+    let mut h = FxHasher::default();
+    op.at.hash(&mut h);
+    let kind = match &op.kind {
+        Kind::Map(MapOp::Scalar { op, lp }) => 1 | (*op as u64) << 8 | (*lp as u64) << 16,
+        Kind::Map(MapOp::Copy) => 2,
+        Kind::Map(MapOp::Select) => 3,
+        Kind::Pack => 4,
+        Kind::Unpack => 5,
+        _ => 6,
+    };
+    (kind, op.ins.len(), op.outs[0].view.dtype).hash(&mut h);
+    h.finish()
+}
+
+struct Temp<'a> {
+    store: &'a Arc<Store>,
+    reads: u32,
+    writes: u32,
+}
+
+/// A place that every body has in the same store.
+struct Touch<'a> {
+    place: &'a Place,
+    writes: bool,
+    slot: Slot,
+}
+
+struct Template<'a> {
+    ops: &'a [Operation],
+    slots: Vec<Slot>,
+    temps: Vec<Temp<'a>>,
+    /// The body's own domain; along `axis` the bodies follow one another.
+    domain: Dims,
+    axis: Option<usize>,
+    /// Joined extent along `axis` so far.
+    extent: usize,
+}
+
+/// An operation's places in the order of its slots: inputs, mask, outputs.
+fn places(op: &Operation) -> impl Iterator<Item = (&Place, bool)> {
+    op.reads().map(|p| (p, false)).chain(op.outs.iter().map(|p| (p, true)))
+}
+
+fn places_mut(op: &mut Operation) -> impl Iterator<Item = &mut Place> {
+    let ins = op.ins.iter_mut().filter_map(|s| match s {
+        Source::Place(p) => Some(p),
+        Source::Value(_) => None,
+    });
+    ins.chain(&mut op.mask).chain(&mut op.outs)
+}
+
+/// The points an elementwise operation works on; `None` inside a boolean index. `Err`: not elementwise.
+fn domain_of(op: &Operation) -> Result<Option<&Dims>, ()> {
+    let place = match (&op.kind, op.ins.first()) {
+        // `arange` depends on the place in its own domain: it is never the same one slice further.
+        (Kind::Map(MapOp::Iota { .. }), _) => return Err(()),
+        (Kind::Map(_) | Kind::Unpack, _) => &op.outs[0],
+        (Kind::Pack, Some(Source::Place(p))) => p,
+        _ => return Err(()),
+    };
+    Ok((!is_unsized(&place.view)).then_some(&place.view.shape))
+}
+
+/// The whole of a temporary's store, front to back.
+fn is_whole(p: &Place, domain: &Dims) -> bool {
+    if is_unsized(&p.view) {
+        return is_plain(&p.view);
+    }
+    p.view.offset == 0 && p.view.shape == *domain && p.view.is_c_contiguous() && p.store.nbytes() == p.view.nbytes()
+}
+
+/// Nobody but the counted operations can see the store.
+fn is_private(s: &Store, reads: u32, writes: u32) -> bool {
+    // A reader is announced before the handle it came from goes, so look in that order.
+    s.handles.load(Ordering::Acquire) == 0
+        && s.exposed.load(Ordering::Acquire) == 0
+        && s.pending_reads.load(Ordering::Acquire) == reads
+        && s.pending_writes.load(Ordering::Acquire) == writes
+}
+
+impl<'a> Template<'a> {
+    fn new(ops: &'a [Operation]) -> Option<Template<'a>> {
+        let domain = ops.iter().find_map(|o| domain_of(o).ok().flatten())?.clone();
+        if domain.contains(&0) {
+            return None;
+        }
+        let mut t = Template { ops, slots: Vec::new(), temps: Vec::new(), domain, axis: None, extent: 0 };
+        for op in ops {
+            if domain_of(op).ok()?.is_some_and(|d| *d != t.domain) {
+                return None;
+            }
+            for (k, p) in op.outs.iter().enumerate() {
+                if op.fresh >> k & 1 == 1 {
+                    t.temps.push(Temp { store: &p.store, reads: 0, writes: 0 });
+                }
+            }
+            for (p, writes) in places(op) {
+                let temp = t.temps.iter_mut().enumerate().find(|(_, t)| Arc::ptr_eq(t.store, &p.store));
+                match temp {
+                    Some((k, temp)) if is_whole(p, &t.domain) => {
+                        *if writes { &mut temp.writes } else { &mut temp.reads } += 1;
+                        t.slots.push(Slot::Temp(k as u16));
+                    }
+                    Some(_) => return None,
+                    None if is_unsized(&p.view) || (writes && p.view.shape != t.domain) => return None,
+                    None => t.slots.push(Slot::Still),
+                }
+            }
+        }
+        t.temps.iter().all(|x| is_private(x.store, x.reads, x.writes)).then_some(t)
+    }
+
+    /// Takes in the next body, if it is the same work one slice further.
+    fn extend(&mut self, body: &[Operation]) -> bool {
+        if self.axis.is_none() && !self.find_axis(body) {
+            return false;
+        }
+        let Some(axis) = self.axis else { return false };
+        let Some(domain) = body.iter().find_map(|o| domain_of(o).ok().flatten()) else { return false };
+        let fits = domain.len() == self.domain.len()
+            && domain[axis] > 0
+            && (0..domain.len()).all(|k| k == axis || domain[k] == self.domain[k]);
+        if !fits || !self.repeats(body, domain, axis) || !self.is_elementwise(axis, self.extent + domain[axis]) {
+            return false;
+        }
+        self.extent += domain[axis];
+        true
+    }
+
+    /// The first view that moves decides along which axis the bodies follow one another.
+    fn find_axis(&mut self, body: &[Operation]) -> bool {
+        let pairs = self.ops.iter().zip(body).flat_map(|(a, b)| places(a).zip(places(b)));
+        let moved = self.slots.iter().zip(pairs).find(|(slot, ((p, _), (q, _)))| {
+            !matches!(slot, Slot::Temp(_)) && p.view.offset != q.view.offset && p.view.shape == self.domain
+        });
+        let Some((_, ((p, _), (q, _)))) = moved else { return false };
+        let (v, w) = (&p.view, &q.view);
+        let Some(axis) =
+            (0..v.ndim()).find(|&k| v.strides[k] != 0 && shifted(v, k, self.domain[k]) == w.offset as isize)
+        else {
+            return false;
+        };
+        let pairs = self.ops.iter().flat_map(places);
+        for (slot, (p, _)) in self.slots.iter_mut().zip(pairs) {
+            if *slot == Slot::Still {
+                let v = &p.view;
+                // Counted from the last axis, as broadcasting does.
+                let own = (axis + v.ndim()).checked_sub(self.domain.len());
+                match own {
+                    Some(k) if v.shape[k] != 1 || v.shape == self.domain => *slot = Slot::Moving,
+                    _ => {}
+                }
+                if *slot == Slot::Moving && v.shape != self.domain {
+                    return false;
+                }
+            }
+        }
+        self.axis = Some(axis);
+        self.extent = self.domain[axis];
+        true
+    }
+
+    fn repeats(&self, body: &[Operation], domain: &Dims, axis: usize) -> bool {
+        let mut twins: SmallVec<[Option<&Arc<Store>>; 16]> = SmallVec::from_elem(None, self.temps.len());
+        let mut slots = self.slots.iter();
+        for (a, b) in self.ops.iter().zip(body) {
+            let same_kind = match (&a.kind, &b.kind) {
+                (Kind::Map(x), Kind::Map(y)) => x == y,
+                (Kind::Pack, Kind::Pack) | (Kind::Unpack, Kind::Unpack) => true,
+                _ => false,
+            };
+            let alike = same_kind
+                && a.fresh == b.fresh
+                && a.ins.len() == b.ins.len()
+                && a.outs.len() == b.outs.len()
+                && a.mask.is_some() == b.mask.is_some();
+            let same_values = a.ins.iter().zip(&b.ins).all(|(x, y)| match (x, y) {
+                (Source::Value(v), Source::Value(w)) => v == w,
+                (Source::Place(_), Source::Place(_)) => true,
+                _ => false,
+            });
+            if !alike || !same_values || matches!(domain_of(b), Ok(Some(d)) if d != domain) {
+                return false;
+            }
+            for ((p, _), (q, _)) in places(a).zip(places(b)) {
+                let Some(slot) = slots.next() else { return false };
+                let same = match *slot {
+                    Slot::Temp(k) => {
+                        q.view.dtype == p.view.dtype
+                            && is_unsized(&p.view) == is_unsized(&q.view)
+                            && is_whole(q, domain)
+                            && Arc::ptr_eq(twins[k as usize].get_or_insert(&q.store), &q.store)
+                    }
+                    Slot::Still => Arc::ptr_eq(&p.store, &q.store) && p.view == q.view,
+                    Slot::Moving => {
+                        Arc::ptr_eq(&p.store, &q.store)
+                            && p.view.dtype == q.view.dtype
+                            && p.view.strides == q.view.strides
+                            && q.view.shape == *domain
+                            && shifted(&p.view, axis, self.extent) == q.view.offset as isize
+                    }
+                };
+                if !same {
+                    return false;
+                }
+            }
+        }
+        // A fresh write makes each temporary, so different temporaries are different stores.
+        self.temps.iter().zip(twins).all(|(t, twin)| twin.is_some_and(|s| is_private(s, t.reads, t.writes)))
+    }
+
+    /// Whether what is no temporary, grown to `extent`, still only meets element by element.
+    fn is_elementwise(&self, axis: usize, extent: usize) -> bool {
+        let mut touches: SmallVec<[Touch; 8]> = SmallVec::new();
+        let all = self.ops.iter().flat_map(places);
+        for (&slot, (place, writes)) in self.slots.iter().zip(all) {
+            if matches!(slot, Slot::Temp(_)) {
+                continue;
+            }
+            let known =
+                touches.iter_mut().find(|t| Arc::ptr_eq(&t.place.store, &place.store) && t.place.view == place.view);
+            match known {
+                Some(t) => t.writes |= writes,
+                None => touches.push(Touch { place, writes, slot }),
+            }
+        }
+        let grown = |t: &Touch| {
+            let mut v = t.place.view.clone();
+            if t.slot == Slot::Moving {
+                v.shape[axis] = extent;
+            }
+            v
+        };
+        touches.iter().enumerate().all(|(i, x)| {
+            touches[..i].iter().all(|y| {
+                !Arc::ptr_eq(&x.place.store, &y.place.store)
+                    || !(x.writes || y.writes)
+                    || conflict(&grown(x), &grown(y)) == Overlap::Disjoint
+                    || (x.slot == y.slot && conflict(&grown(x), &grown(y)) == Overlap::Same)
+            })
+        })
+    }
+}
+
+/// Where the view starts `extent` elements further along `axis`.
+fn shifted(v: &View, axis: usize, extent: usize) -> isize {
+    v.offset as isize + v.strides[axis] * extent as isize
+}
+
+impl Run {
+    /// The view of a place of the body when all slices are joined.
+    fn widened(&self, v: &View, slot: Slot) -> View {
+        match slot {
+            Slot::Temp(_) if !is_unsized(v) => View::dense(v.dtype, &self.domain, Order::C),
+            Slot::Moving => {
+                let mut w = v.clone();
+                w.shape[self.axis] = self.domain[self.axis];
+                w
+            }
+            _ => v.clone(),
+        }
+    }
+
+    /// A copy of the body over the joined slices, to look at.
+    fn preview(&self, ops: &[Operation]) -> Vec<Operation> {
+        let mut body: Vec<Operation> = ops[self.start..self.start + self.period].iter().map(Operation::twin).collect();
+        self.widen(&mut body);
+        body
+    }
+
+    fn widen(&self, body: &mut [Operation]) {
+        let mut slots = self.slots.iter();
+        for op in body {
+            op.times += self.others;
+            for (p, &slot) in places_mut(op).zip(&mut slots) {
+                p.view = self.widened(&p.view, slot);
+            }
+        }
+    }
+
+    /// The body stands for its repetitions from now on: its temporaries are as large as all of theirs, and
+    /// the stores they share wait for it alone.
+    fn take_over(&self, body: &mut [Operation]) {
+        self.widen(body);
+        let mut slots = self.slots.iter();
+        let rest = self.times as u32 - 1;
+        for op in body {
+            for ((p, writes), &slot) in places(op).zip(&mut slots) {
+                match slot {
+                    Slot::Temp(_) if !is_unsized(&p.view) => p.store.set_nbytes(p.view.nbytes()),
+                    Slot::Temp(_) => {}
+                    _ if writes => drop(p.store.pending_writes.fetch_sub(rest, Ordering::Release)),
+                    _ => drop(p.store.pending_reads.fetch_sub(rest, Ordering::Release)),
+                }
+            }
+        }
+    }
+}
+
+/// The window with each run as one body, and where a body starts that the window has only begun.
+pub fn merge(mut ops: Vec<Operation>) -> (Vec<Operation>, usize) {
+    let (runs, begun) = find(&ops);
+    if runs.is_empty() {
+        return (ops, begun);
+    }
+    let gone: usize = runs.iter().map(|r| r.period * (r.times - 1)).sum();
+    let mut out = Vec::with_capacity(ops.len() - gone);
+    let mut rest = ops.drain(..);
+    let mut at = 0;
+    for run in &runs {
+        out.extend(rest.by_ref().take(run.start - at));
+        let first = out.len();
+        out.extend(rest.by_ref().take(run.period));
+        run.take_over(&mut out[first..]);
+        rest.by_ref().take(run.period * (run.times - 1)).for_each(drop);
+        at = run.start + run.period * run.times;
+    }
+    out.extend(rest);
+    (out, begun - gone)
+}
+
+/// An operation of the window as `merge` would leave it.
+pub enum Seen<'a> {
+    AsIs(&'a Operation),
+    Joined(Box<Operation>),
+}
+
+impl std::borrow::Borrow<Operation> for Seen<'_> {
+    fn borrow(&self) -> &Operation {
+        match self {
+            Seen::AsIs(op) => op,
+            Seen::Joined(op) => op,
+        }
+    }
+}
+
+/// What `merge` would leave, for a look that changes nothing.
+pub fn preview(ops: &[Operation]) -> Vec<Seen<'_>> {
+    let mut out = Vec::new();
+    let mut at = 0;
+    for run in find(ops).0 {
+        out.extend(ops[at..run.start].iter().map(Seen::AsIs));
+        out.extend(run.preview(ops).into_iter().map(|op| Seen::Joined(Box::new(op))));
+        at = run.start + run.period * run.times;
+    }
+    out.extend(ops[at..].iter().map(Seen::AsIs));
+    out
 }

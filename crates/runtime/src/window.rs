@@ -4,6 +4,7 @@ use crate::node;
 use crate::operation::{Kind, Operation};
 use crate::plan::{self, TaskPlan, TaskWork};
 use crate::schedule::SCHEDULER;
+use crate::slices;
 use crate::stats;
 use crate::store::{Access, Store};
 use crate::task::{Payload, Task};
@@ -19,6 +20,8 @@ pub struct Window {
     length: AtomicUsize,
     /// Operations at the front that were left for later because nobody has asked for their results.
     postponed: AtomicUsize,
+    /// Operations looked at and kept since the last launch, because they are slices of a loop that goes on.
+    kept: AtomicUsize,
     /// Held while operations become tasks: windows are analysed one after another, in order.
     analysing: Mutex<()>,
     /// Wakes the utility thread.
@@ -32,6 +35,7 @@ pub static WINDOW: Window = Window {
     ops: Mutex::new(Vec::new()),
     length: AtomicUsize::new(0),
     postponed: AtomicUsize::new(0),
+    kept: AtomicUsize::new(0),
     analysing: Mutex::new(()),
     bell: Mutex::new(false),
     rung: Condvar::new(),
@@ -43,6 +47,20 @@ pub static WINDOW: Window = Window {
 const SHORT_WINDOW: usize = 64;
 /// How long a window must have stood still before idle workers take it.
 const IDLE: Duration = Duration::from_millis(20);
+
+/// Why a window is flushed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Reason {
+    /// Somebody waits for a result.
+    Wanted,
+    /// It is as long as windows get.
+    Long,
+    /// Nothing was recorded for a while.
+    Idle,
+}
+
+/// Most operations of a loop over slices that are kept to become one task: some tens of milliseconds of recording.
+const LONGEST_KEPT: usize = 1 << 16;
 
 /// Tasks launched and not over before recording waits for some: bounds what a long loop piles up.
 const MOST_IN_FLIGHT: usize = 8192;
@@ -91,12 +109,10 @@ impl Window {
 
     /// Turns everything recorded so far into tasks.
     pub fn flush(&self) {
-        self.flush_some(false);
+        self.flush_for(Reason::Wanted);
     }
 
-    /// `patient`: nobody waits, so index arrays that nothing here reads can be left for later; by then they
-    /// are often gone.
-    fn flush_some(&self, patient: bool) {
+    fn flush_for(&self, reason: Reason) {
         let _turn = self.analysing.lock();
         let mut ops = {
             let mut ops = self.ops.lock();
@@ -106,40 +122,67 @@ impl Window {
             let room = if ops.len() > SHORT_WINDOW { ops.len() } else { 0 };
             std::mem::replace(&mut *ops, Vec::with_capacity(room))
         };
-        if patient {
+        let fuse = numloom_config::current().fuse;
+        if fuse {
+            let recorded = ops.len();
+            let (merged, begun) = slices::merge(ops);
+            ops = merged;
+            // A loop over slices goes on: its next slices join the same task if it is kept. For how long is
+            // bounded, so that a long loop does not keep the workers waiting.
+            let shrunk = ops.len() < recorded / 2;
+            if reason == Reason::Long && shrunk && self.kept.load(Ordering::Relaxed) < LONGEST_KEPT {
+                self.kept.fetch_add(recorded, Ordering::Relaxed);
+                return self.put_back(ops);
+            }
+            if reason == Reason::Long {
+                // A body is not cut in two.
+                self.put_back(ops.split_off(begun));
+            }
+        }
+        self.kept.store(0, Ordering::Relaxed);
+        if reason != Reason::Wanted {
             self.postpone(&mut ops);
         }
         if ops.is_empty() {
             return;
         }
         stats::count(&stats::WINDOWS, 1);
-        let mut nodes = node::build(&ops);
-        let plan = plan::plan(&mut nodes, numloom_config::current().fuse);
+        let nodes = node::build(&ops);
+        let plan = plan::plan(&nodes, fuse);
         let mut ops: Vec<Option<Operation>> = ops.into_iter().map(Some).collect();
         for &i in &nodes.dead {
             if let Some(op) = ops[i as usize].take() {
                 op.withdraw();
+                stats::count(&stats::ELIMINATED, op.times as usize);
             }
         }
-        stats::count(&stats::ELIMINATED, nodes.dead.len());
+
         for t in &plan.tasks {
             launch(t, &nodes, &mut ops);
         }
     }
 
+    fn put_back(&self, ops: Vec<Operation>) {
+        let mut window = self.ops.lock();
+        window.splice(0..0, ops);
+        self.length.store(window.len(), Ordering::Release);
+    }
+
     /// Puts `nonzero` operations back to the front of the window, if their mask stays as it is and nothing
-    /// else here touches what they make.
+    /// else recorded touches what they make: by the time somebody asks, the index arrays are often gone.
     fn postpone(&self, ops: &mut Vec<Operation>) {
         if !ops.iter().any(|o| matches!(o.kind, Kind::Nonzero)) {
             return;
         }
+        // Whatever was put back or recorded since comes later, too.
+        let waiting = self.ops.lock();
         let touches = |o: &Operation, s: &Arc<Store>| o.reads().chain(&o.outs).any(|p| Arc::ptr_eq(&p.store, s));
         let can_wait: Vec<bool> = ops
             .iter()
             .enumerate()
             .map(|(i, op)| {
                 matches!(op.kind, Kind::Nonzero)
-                    && ops[i + 1..].iter().all(|later| {
+                    && ops[i + 1..].iter().chain(&*waiting).all(|later| {
                         op.outs.iter().all(|p| !touches(later, &p.store))
                             && op.reads().all(|p| later.outs.iter().all(|w| !Arc::ptr_eq(&w.store, &p.store)))
                     })
@@ -150,11 +193,10 @@ impl Window {
         for (op, wait) in std::mem::take(ops).into_iter().zip(can_wait) {
             if wait { later.push(op) } else { now.push(op) }
         }
+        drop(waiting);
         *ops = now;
-        let mut window = self.ops.lock();
         self.postponed.store(later.len(), Ordering::Release);
-        window.splice(0..0, later);
-        self.length.store(window.len(), Ordering::Release);
+        self.put_back(later);
     }
 
     /// The utility thread: flushes long windows while Python records on, and windows that stand still.
@@ -166,11 +208,13 @@ impl Window {
         let mut stood_at = 0;
         while !self.stop.load(Ordering::Acquire) {
             let length = self.length.load(Ordering::Acquire).saturating_sub(self.postponed.load(Ordering::Acquire));
-            if length >= limit || (length > 0 && length == stood_at) {
+            let idle = length > 0 && length == stood_at;
+            if length >= limit || idle {
+                let reason = if idle { Reason::Idle } else { Reason::Long };
                 stood_at = 0;
                 // A defect in the analysis must not take the process down; the operations are lost
                 // with their stores, and the next sync point says so.
-                let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| self.flush_some(true)));
+                let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| self.flush_for(reason)));
                 if alone {
                     while SCHEDULER.help() {}
                 }
@@ -206,8 +250,9 @@ impl Window {
 /// Makes the task, draws its edges to tasks in flight, and hands it to the scheduler.
 fn launch(plan: &TaskPlan, nodes: &node::Nodes, ops: &mut [Option<Operation>]) {
     let own: Vec<Operation> = plan.ops.iter().filter_map(|&i| ops[i as usize].take()).collect();
-    if own.len() > 1 {
-        stats::count(&stats::FUSED, own.len());
+    let recorded: u32 = own.iter().map(|o| o.times).sum();
+    if recorded > 1 {
+        stats::count(&stats::FUSED, recorded as usize);
     }
     let payload = match &plan.work {
         TaskWork::Fused(fused) => Payload::Fused {
