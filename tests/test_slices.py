@@ -1,0 +1,179 @@
+"""Loops over slices: the runtime joins neighbouring slices, and must do so only where nobody can tell."""
+
+import random
+
+import numpy
+import pytest
+
+import numloom as np
+from tests.counters import Counted, explained
+from tests.oracle import agree
+
+LENGTH = 60_000
+SHAPES = [(LENGTH,), (300, 200), (40, 30, 50)]
+
+
+def body(pick: random.Random, axis: int, rank: int) -> list[str]:
+    """Lines of a loop's body over `lo` and `hi`."""
+
+    def cut(shift: int = 0) -> str:
+        lo, hi = (f"lo + {shift}", f"hi + {shift}") if shift else ("lo", "hi")
+        return "[" + ", ".join([":"] * axis + [f"{lo}:{hi}"] + [":"] * pick.choice([0, rank - axis - 1])) + "]"
+
+    def term() -> str:
+        name = pick.choice(["x", "y", "z"])
+        kinds = ["same"] * 6 + ["value"] * 3 + ["shift", "still", "row", "whole", "temp", "temp"]
+        kind = pick.choice(kinds)
+        if kind == "value":
+            return pick.choice(["2", "0.5", "lo % 3", "1.25"])
+        if kind == "shift" and name != "z":
+            return f"{name}{cut(pick.choice([-1, 1, 2]))}"
+        if kind == "still":
+            return "c"
+        if kind == "row":
+            return "r" if axis > 0 or rank == 1 else "c"
+        if kind == "whole":
+            return "z.ravel()[7]"
+        if kind == "temp" and temps:
+            return pick.choice(temps)
+        return f"{name}{cut()}"
+
+    lines: list[str] = []
+    temps: list[str] = []
+    for k in range(pick.randint(1, 6)):
+        value = f"{term()} {pick.choice('+-*')} {term()}"
+        kind = pick.choice(["temp", "store", "store", "update", "mask", "maskupdate", "where", "keep", "sum"])
+        target = f"{pick.choice(['x', 'y', 'z'])}{cut()}"
+        if kind == "temp":
+            lines.append(f"t{k} = {target} * 1 + {value}")
+            temps.append(f"t{k}")
+        elif kind == "update":
+            lines.append(f"{target} {pick.choice(['+=', '-=', '*='])} {term()}")
+        elif kind == "mask":
+            lines += [f"m = {target} > 0.5", f"{target}[m] = {target}[m] * 0.5 + 0.25"]
+        elif kind == "maskupdate":
+            lines += [f"v = {target}", "m = v < 0.3", "v[m] += 0.5", "v[~m] = v[~m] - 0.125"]
+        elif kind == "where":
+            lines.append(f"{target} = np.where({target} > 0.4, {value}, {target})")
+        elif kind == "keep" and pick.random() < 0.3:
+            lines.append(f"kept.append({target} + 1)")
+        elif kind == "sum" and pick.random() < 0.3:
+            lines.append(f"kept.append(({target}).sum())")
+        else:
+            lines.append(f"{target} = {value}")
+    return lines
+
+
+def program(seed: int) -> tuple[str, tuple[int, ...]]:
+    pick = random.Random(seed)
+    shape = pick.choice(SHAPES)
+    axis = pick.randrange(len(shape))
+    n = shape[axis]
+    step = pick.choice([max(1, n // 12), max(1, n // 7), max(1, n // 5)])
+    stride = pick.choice([step] * 5 + [step + 1, max(1, step - 1)])
+    order = pick.choice(["0, n - 2"] * 5 + ["2, n - 2"])
+    head = pick.choice(["", "z[:] = x * 2 + y", "z += 1", "z = x + y"])
+    lines = body(pick, axis, len(shape))
+    text = f"n = {n}\nkept = []\n{head}\nfor lo in range({order}, {stride}):\n    hi = min(lo + {step}, n - 2)\n"
+    text += "".join(f"    {line}\n" for line in lines)
+    if pick.random() < 0.3:
+        text += "    del m\n" if any(line.startswith("m =") for line in lines) else ""
+    text += pick.choice(["", "z = z * 2\n", "x[:] = z\n", "kept.append(z.sum())\n"])
+    return text, shape
+
+
+def run(text: str, module, shape: tuple[int, ...]) -> list:
+    rng = numpy.random.default_rng(7)
+    names = {"np": module}
+    for name in "xyz":
+        names[name] = module.array(rng.random(shape))
+    names["c"] = module.array(0.75)
+    names["r"] = module.array(rng.random(1 if len(shape) == 1 else shape[-1:]))
+    try:
+        exec(text, names)  # noqa: S102
+    except (ValueError, IndexError) as e:
+        return [type(e).__name__]
+    # The last slice's temporaries outlive the loop.
+    rest = sorted(n for n in names if n in ("m", "v") or (n[0] == "t" and n[1:].isdigit()))
+    return [names[n] for n in "xyz"] + names["kept"] + [names[n] for n in rest]
+
+
+@pytest.mark.parametrize("block", range(20))
+def test_random_loops_over_slices(block):
+    for seed in range(block * 30, block * 30 + 30):
+        text, shape = program(seed)
+        want, got = run(text, numpy, shape), run(text, np, shape)
+        assert len(want) == len(got), f"seed {seed}\n{text}"
+        for w, g in zip(want, got, strict=True):
+            if isinstance(w, str):
+                assert w == g, f"seed {seed}\n{text}"
+                continue
+            assert numpy.allclose(numpy.asarray(g), w, rtol=1e-9, atol=1e-12, equal_nan=True), f"seed {seed}\n{text}"
+
+
+def test_the_random_loops_do_join():
+    """The test above is worth something only if many of its loops are joined."""
+    joined = 0
+    for seed in range(60):
+        text, shape = program(seed)
+        np.sync()
+        with Counted() as grew:
+            run(text, np, shape)
+            np.sync()
+        joined += grew["tasks"] * 4 < grew["operations"]
+    assert joined >= 15
+
+
+def test_a_long_loop_is_one_task():
+    n = 2_000_000
+    x = np.ones(n, dtype="float32")
+    np.sync()
+    with Counted() as grew:
+        z = x + 1
+        for s in range(0, n, 256):
+            v = z[s : s + 256]
+            big = v > 1.5
+            v[big] = v[big] * 2
+            v[~big] = v[~big] - 2
+        np.sync()
+    assert grew["tasks"] <= 4
+    assert grew["operations"] > 60_000
+    agree(z, numpy.full(n, 4, dtype="float32"))
+
+
+def test_slices_that_read_their_neighbour_stay_apart():
+    n = 50_000
+    x, e = np.arange(n) * 1.0, numpy.arange(n) * 1.0
+    for s in range(1000, n - 1000, 1000):
+        x[s : s + 1000] = x[s - 1 : s + 999] + 1
+        e[s : s + 1000] = e[s - 1 : s + 999] + 1
+    agree(x, e)
+
+
+def test_kept_slices_keep_their_values():
+    n = 40_000
+    x, e = np.arange(n) * 1.0, numpy.arange(n) * 1.0
+    kept, want = [], []
+    for s in range(0, n, 4000):
+        kept.append(x[s : s + 4000] * 2)
+        x[s : s + 4000] += 1
+        want.append(e[s : s + 4000] * 2)
+        e[s : s + 4000] += 1
+    for a, b in zip(kept, want, strict=True):
+        agree(a, b)
+    agree(x, e)
+
+
+def test_explain_counts_slices():
+    n = 400_000
+    # The runtime takes a window that stands still for a while, which a loaded machine can make of this one.
+    for _ in range(5):
+        x = np.ones(n)
+        np.sync()
+        for s in range(0, n, 4000):
+            x[s : s + 4000] = x[s : s + 4000] * 3
+        text = explained(x)
+        agree(x, numpy.full(n, 3.0))
+        if "100 slices" in text:
+            return
+    raise AssertionError(text)
