@@ -26,12 +26,12 @@ static BLOCKS: Mutex<Blocks> = Mutex::new(Blocks { free: Vec::new(), cached: 0, 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NoMemory(pub usize);
 
-/// The size a block of `nbytes` really has: in steps of up to a huge page, so that similar sizes share blocks.
+/// The size a block of `nbytes` really has: in steps of less than a hundredth, so that similar sizes share blocks.
 fn rounded(nbytes: usize) -> usize {
     if nbytes < MAPPED {
         return nbytes.max(1).next_multiple_of(ALIGN);
     }
-    let step = (nbytes.next_power_of_two() / 16).clamp(4096, HUGE_PAGE);
+    let step = (nbytes.next_power_of_two() / 256).clamp(4096, HUGE_PAGE);
     nbytes.next_multiple_of(step)
 }
 
@@ -147,7 +147,8 @@ fn map(size: usize) -> Option<*mut u8> {
         if tail > 0 {
             libc::munmap((aligned + size) as *mut libc::c_void, tail);
         }
-        libc::madvise(aligned as *mut libc::c_void, size, libc::MADV_HUGEPAGE);
+        // A last piece of less than a huge page stays small.
+        libc::madvise(aligned as *mut libc::c_void, size / HUGE_PAGE * HUGE_PAGE, libc::MADV_HUGEPAGE);
     }
     Some(aligned as *mut u8)
 }
