@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import textwrap
+import warnings
 
 import numpy
 import pytest
@@ -262,3 +263,82 @@ def test_memory_is_given_back():
     del x
     np.sync()
     assert counters()["live_bytes"] < live + 8_000_000
+
+
+def sqrt_of_selected(np, x):
+    m = x > 0
+    x[m] = np.sqrt(x[m])
+
+
+def sqrt_of_negative(np, x):
+    m = x < 0
+    x[m] = np.sqrt(x[m])
+
+
+def pole_left_out(np, x):
+    m = x != 1
+    x[m] = 1 / (x[m] - 1)
+
+
+def log_at_zero(np, x):
+    m = x > -1
+    x[m] = np.log(x[m])
+
+
+def arcsin_inside(np, x):
+    m = abs(x) <= 1
+    x[m] = np.arcsin(x[m]) * 2
+
+
+def infinities_left_out(np, x):
+    x[::3] = np.inf
+    m = np.isfinite(x)
+    x[m] = x[m] - x[m].mean()
+
+
+def overflow_inside(np, x):
+    m = x > 0
+    x[m] *= 1e308
+    x[m] *= 1e10
+
+
+def integers_without_zero(np, x):
+    k = (x * 10).astype("i8")
+    m = k != 0
+    k[m] = 100 // k[m]
+    x[:] = k
+
+
+def integers_with_zero(np, x):
+    k = (x * 10).astype("i8")
+    m = k >= 0
+    k[m] = 100 // k[m]
+    x[:] = k
+
+
+MASKED = [
+    sqrt_of_selected,
+    sqrt_of_negative,
+    pole_left_out,
+    log_at_zero,
+    arcsin_inside,
+    infinities_left_out,
+    overflow_inside,
+    integers_without_zero,
+    integers_with_zero,
+]
+
+
+@pytest.mark.parametrize("program", MASKED)
+def test_warnings_of_masked_work(program):
+    """Masked work is computed everywhere, but only the selected elements may be heard of."""
+    heard = {}
+    for module in (numpy, np):
+        x = module.linspace(-3, 3, 200_001)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            program(module, x)
+            values = numpy.asarray(x)
+        heard[module] = sorted({str(w.message) for w in caught}), values
+    assert heard[np][0] == heard[numpy][0]
+    agree(heard[np][1], heard[numpy][1])

@@ -6,7 +6,7 @@ use crate::operation::{Kind, Operation, Place, Source};
 use crate::record::MapOp;
 use crate::store::{Store, Symbol};
 use numloom_ir::view::Order;
-use numloom_ir::{Overlap, ScalarOp, Value, View, overlap};
+use numloom_ir::{DType, Overlap, ScalarOp, Value, View, overlap};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use std::borrow::Borrow;
@@ -51,8 +51,6 @@ pub struct Node {
     pub mask: Option<Spot>,
     /// The operation it stands for, by place in the window.
     pub op: u32,
-    /// Floating-point flags may come from points the program did not select.
-    pub speculative: bool,
 }
 
 #[derive(Clone)]
@@ -157,7 +155,8 @@ fn number<O: Borrow<Operation>>(ops: &[O]) -> Numbering {
 struct Family {
     mask: Place,
     virtual_: bool,
-    risky: bool,
+    /// Some function in it is defined between -1 and 1 only.
+    narrow: bool,
 }
 
 /// One operation on its own, wanted whoever can see its result.
@@ -213,18 +212,19 @@ fn find_alive<O: Borrow<Operation>>(ops: &[O], numbering: &mut Numbering) -> Vec
     alive
 }
 
-/// Operations that neither trap nor warn on ordinary numbers need no protection at unselected points.
-fn is_tame(op: MapOp) -> bool {
-    use ScalarOp::*;
-    match op {
-        MapOp::Scalar { op, .. } => {
-            matches!(
-                op,
-                Add | Subtract | Multiply | Negative | Absolute | Minimum | Maximum | LogicalNot | Positive | Square
-            ) || op.is_comparison()
-        }
-        _ => true,
+/// Unselected points are computed, too, and must raise no flag of their own: instead of what lies there they
+/// get a number in the middle of most functions' domains that is no likely zero of anything.
+fn filler(dtype: DType, narrow: bool) -> Value {
+    if dtype.is_inexact() {
+        Value::from_f64(dtype, if narrow { 0.618_033_988_7 } else { 1.618_033_988_7 })
+    } else {
+        Value::from_i128(dtype, 1)
     }
+}
+
+fn is_narrow(kind: &Kind) -> bool {
+    use ScalarOp::{Arccos, Arcsin, Arctanh};
+    matches!(kind, Kind::Map(MapOp::Scalar { op: Arccos | Arcsin | Arctanh, .. }))
 }
 
 fn symbol_key(s: &Symbol) -> usize {
@@ -245,14 +245,10 @@ fn find_families<O: Borrow<Operation>>(
             families.entry(symbol_key(&symbol)).or_insert_with(|| Family {
                 mask: mask.clone(),
                 virtual_: true,
-                risky: false,
+                narrow: false,
             });
         }
-        let simple = match &op.kind {
-            Kind::Map(m) => Some(!is_tame(*m)),
-            Kind::Pack | Kind::Unpack | Kind::Reduce { .. } => Some(false),
-            _ => None,
-        };
+        let simple = matches!(op.kind, Kind::Map(_) | Kind::Pack | Kind::Unpack | Kind::Reduce { .. });
         for p in op.reads().chain(&op.outs) {
             let Some(symbol) = packed(p) else { continue };
             if matches!(op.kind, Kind::Nonzero) {
@@ -262,8 +258,8 @@ fn find_families<O: Borrow<Operation>>(
             if let Some(f) = families.get_mut(&symbol_key(&symbol)) {
                 let local = numbering.id(&p.store) as usize;
                 let visible = numbering.stores[local].live || !numbering.stores[local].fresh;
-                f.virtual_ &= simple.is_some() && !visible && is_plain(&p.view);
-                f.risky |= simple == Some(true);
+                f.virtual_ &= simple && !visible && is_plain(&p.view);
+                f.narrow |= is_narrow(&op.kind);
             }
         }
     }
@@ -322,16 +318,8 @@ fn node_of(op: &Operation, index: u32, families: &FxHashMap<usize, Family>, numb
         Source::Place(p) => Input::Spot(spot(p, domain)),
         Source::Value(v) => Input::Value(*v),
     };
-    let speculative = family.is_some();
-    let blank = |work, domain| Node {
-        work,
-        domain,
-        ins: SmallVec::new(),
-        outs: SmallVec::new(),
-        mask: None,
-        op: index,
-        speculative,
-    };
+    let blank =
+        |work, domain| Node { work, domain, ins: SmallVec::new(), outs: SmallVec::new(), mask: None, op: index };
     match &op.kind {
         Kind::Map(m) => {
             let domain = full.clone().filter(|_| any_unsized).unwrap_or_else(|| op.outs[0].view.shape.clone());
@@ -346,18 +334,11 @@ fn node_of(op: &Operation, index: u32, families: &FxHashMap<usize, Family>, numb
             let x = input(&op.ins[0], &domain, &mut spot);
             let mask = input(&op.ins[1], &domain, &mut spot);
             let out = spot(&op.outs[0], &domain);
-            if family.is_some_and(|f| f.risky) && out.view.dtype.is_inexact() {
-                let one = Input::Value(Value::from_i128(out.view.dtype, 1));
-                let mut n = blank(Work::Map(MapOp::Select), domain);
-                n.ins = SmallVec::from_vec(vec![mask, x, one]);
-                n.outs.push(out);
-                n
-            } else {
-                let mut n = blank(Work::Map(MapOp::Copy), domain);
-                n.ins.push(x);
-                n.outs.push(out);
-                n
-            }
+            let fill = Input::Value(filler(out.view.dtype, family.is_some_and(|f| f.narrow)));
+            let mut n = blank(Work::Map(MapOp::Select), domain);
+            n.ins.extend([mask, x, fill]);
+            n.outs.push(out);
+            n
         }
         Kind::Unpack => {
             let domain = op.outs[0].view.shape.clone();
@@ -403,7 +384,6 @@ fn opaque_node(op: &Operation, index: u32, numbering: &mut Numbering) -> Node {
         outs: op.outs.iter().map(&mut spot).collect(),
         mask: None,
         op: index,
-        speculative: false,
     }
 }
 

@@ -40,7 +40,6 @@ pub struct FusedPlan {
     pub params: Vec<ParamSource>,
     pub folded: Vec<Folded>,
     pub reduced: u64,
-    pub speculative: bool,
 }
 
 pub struct Plan {
@@ -106,7 +105,6 @@ fn task_of(nodes: &Nodes, group: &Group, needed_later: &dyn Fn(StoreId) -> bool)
         params,
         folded,
         reduced: group.reduced.unwrap_or(0),
-        speculative: group.nodes.iter().any(|&i| nodes.nodes[i as usize].speculative),
     };
     TaskPlan { work: TaskWork::Fused(Arc::new(plan)), accesses, ops }
 }
@@ -168,7 +166,7 @@ fn key_of(nodes: &Nodes) -> Key {
     }
     for n in &nodes.nodes {
         k.words.push(u64::MAX);
-        k.words.push(n.op as u64 | (n.speculative as u64) << 32 | (n.domain.len() as u64) << 40);
+        k.words.push(n.op as u64 | (n.domain.len() as u64) << 40);
         match n.work {
             Work::Map(MapOp::Scalar { op, lp }) => k.words.push(1 | (op as u64) << 8 | (lp as u64) << 16),
             Work::Map(MapOp::Copy) => k.words.push(2),

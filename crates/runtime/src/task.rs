@@ -143,12 +143,7 @@ impl Task {
     /// Reports for the flags seen: the operation that can raise each kind, if the task can tell.
     pub fn fp_reports(&self) -> Vec<FpReport> {
         let flags = self.flags.load(Ordering::Relaxed);
-        let speculative = match &*self.payload.lock() {
-            Some(Payload::Fused { plan, .. }) => plan.speculative,
-            Some(Payload::Chain { plan, .. }) => plan.steps.iter().any(|s| s.speculative),
-            _ => false,
-        };
-        if flags == 0 || speculative {
+        if flags == 0 {
             return Vec::new();
         }
         crate::fp::attribute(flags, &self.ops.lock())
