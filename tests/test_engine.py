@@ -341,4 +341,48 @@ def test_warnings_of_masked_work(program):
             values = numpy.asarray(x)
         heard[module] = sorted({str(w.message) for w in caught}), values
     assert heard[np][0] == heard[numpy][0]
-    agree(heard[np][1], heard[numpy][1])
+    numpy.testing.assert_allclose(heard[np][1], heard[numpy][1], rtol=1e-14, atol=1e-15)
+
+
+def two_divisions(np, x, y):
+    return (1 / y) * np.log(x) + x / y.sum()
+
+
+def only_the_log(np, x, y):
+    return (1 / (y * y + 1)) * np.log(x)
+
+
+def overflow_in_the_second(np, x, y):
+    return np.exp(y) + np.exp(x * 1000) * y
+
+
+def invalid_in_a_difference(np, x, y):
+    z = x * np.inf
+    return np.sqrt(y * y) - (z - z)
+
+
+def in_a_chain(np, x, y):
+    a = x.reshape(400, 500)
+    top = np.exp((a - a.max(axis=1, keepdims=True)) * 1e6)
+    return np.log(top) / top.sum(axis=1, keepdims=True)
+
+
+def cast_of_nan(np, x, y):
+    return (x / x).astype("i4") + np.sqrt(y * y + 1).astype("i4")
+
+
+@pytest.mark.parametrize(
+    "program",
+    [two_divisions, only_the_log, overflow_in_the_second, invalid_in_a_difference, in_a_chain, cast_of_nan],
+)
+def test_fused_work_names_the_operation_that_warns(program):
+    """Each program fuses several operations that could raise the flag; NumPy knows which did, and so must we."""
+    heard = {}
+    for module in (numpy, np):
+        x = module.array(numpy.maximum(numpy.linspace(-1, 3, 200_000), 0))
+        y = module.array(numpy.linspace(0, 2, 200_000))
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            numpy.asarray(program(module, x, y))
+        heard[module] = sorted({(str(w.message), w.lineno, w.filename) for w in caught})
+    assert heard[np] == heard[numpy]

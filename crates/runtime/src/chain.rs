@@ -2,16 +2,20 @@
 //! the row's sum) run together, a tile of rows at a time. What passes between them stays in the cache,
 //! and temporaries are as large as a tile, not as an array.
 
+use crate::fp::Blamed;
 use crate::node::{Nodes, Spot, StoreId};
 use crate::plan::{FusedPlan, TaskPlan, TaskWork};
 use numloom_cpu::{Launch, Operand, Output};
 use numloom_ir::{Value, View};
+use parking_lot::Mutex;
 use std::cell::RefCell;
 use std::sync::Arc;
 
 /// Fused tasks that share their first axis.
 pub struct ChainPlan {
     pub steps: Vec<Arc<FusedPlan>>,
+    /// Where each step's operations start among the task's.
+    pub firsts: Vec<usize>,
     pub rows: usize,
     /// Rows of a tile; fixed by the shapes, so that results do not depend on the workers.
     pub tile: usize,
@@ -135,9 +139,10 @@ fn close(open: &mut Vec<TaskPlan>, out: &mut Vec<TaskPlan>, nodes: &Nodes) {
         return;
     }
     let mut joined = TaskPlan { work: TaskWork::Opaque, accesses: Vec::new(), ops: Vec::new() };
-    let mut steps = Vec::new();
+    let (mut steps, mut firsts) = (Vec::new(), Vec::new());
     let locals = locals_of(&tasks, nodes, &seen);
     for t in tasks {
+        firsts.push(joined.ops.len());
         joined.ops.extend(t.ops);
         for a in t.accesses {
             if !joined.accesses.contains(&a) && !locals.iter().any(|(s, _)| *s == a.0) {
@@ -148,7 +153,7 @@ fn close(open: &mut Vec<TaskPlan>, out: &mut Vec<TaskPlan>, nodes: &Nodes) {
             steps.push(f);
         }
     }
-    joined.work = TaskWork::Chain(Arc::new(ChainPlan { steps, rows, tile, locals }));
+    joined.work = TaskWork::Chain(Arc::new(ChainPlan { steps, firsts, rows, tile, locals }));
     out.push(joined);
 }
 
@@ -181,6 +186,8 @@ pub struct ChainRun {
     pub plan: Arc<ChainPlan>,
     pub steps: Vec<BoundStep>,
     pub jit: bool,
+    /// Flags that instructions of a step were seen to raise.
+    pub blamed: Mutex<Vec<Blamed>>,
 }
 
 /// A step's operands at row 0; `local[i]` names the tile buffer that takes an operand's place.
@@ -229,10 +236,11 @@ impl ChainRun {
                 Operand { ptr, dtype: o.dtype, strides: o.strides.clone() }
             };
             let mut flags = 0;
-            for (step, bound) in self.plan.steps.iter().zip(&self.steps) {
+            for (k, (step, bound)) in self.plan.steps.iter().zip(&self.steps).enumerate() {
                 let mut domain = step.domain.clone();
                 domain[0] = rows;
-                let operands = bound.operands.iter().zip(&bound.operand_locals).map(|(o, l)| place(o, *l)).collect();
+                let operands: Vec<Operand> =
+                    bound.operands.iter().zip(&bound.operand_locals).map(|(o, l)| place(o, *l)).collect();
                 let outputs = bound
                     .outputs
                     .iter()
@@ -243,7 +251,7 @@ impl ChainRun {
                 let launch = Launch::new(
                     &step.compiled,
                     &domain,
-                    operands,
+                    operands.clone(),
                     bound.params.clone(),
                     &reduced,
                     outputs,
@@ -251,10 +259,17 @@ impl ChainRun {
                     1,
                     self.jit,
                 );
+                let mut raised = 0;
                 for (phase, &tiles) in launch.phases().iter().enumerate() {
                     for t in 0..tiles {
-                        flags |= launch.run(phase, t);
+                        raised |= launch.run(phase, t);
                     }
+                }
+                flags |= raised;
+                if raised & !self.blamed.lock()[k].flags() != 0
+                    && let Some(by) = numloom_cpu::blame(&step.compiled, &domain, &operands, &bound.params)
+                {
+                    self.blamed.lock()[k].add(&by);
                 }
             }
             flags

@@ -1,23 +1,109 @@
-//! Which operation of a fused task raised a floating-point flag. The hardware only says that one did.
+//! Which operation of a task raised a floating-point flag. The hardware only says that one did.
 
 use crate::error::FpReport;
 use crate::operation::{Kind, Operation, Source};
+use crate::prepare;
 use crate::record::MapOp;
+use crate::task::{Payload, Prepared, Task};
 use numloom_ir::ScalarOp;
 use numloom_loops::{FP_DIVIDE, FP_INVALID, FP_OVERFLOW, FP_UNDERFLOW};
+use std::sync::atomic::Ordering;
 
-/// One report for each flag, naming the operation most likely to have raised it: operations that can
-/// hardly help raising it come before those that only do on extreme numbers.
-pub fn attribute(flags: u8, ops: &[Operation]) -> Vec<FpReport> {
-    [FP_DIVIDE, FP_OVERFLOW, FP_UNDERFLOW, FP_INVALID]
-        .into_iter()
-        .filter(|f| flags & f != 0)
-        .filter_map(|flag| {
-            let best = ops.iter().max_by_key(|o| (likelihood(o, flag), std::cmp::Reverse(o.at.at)))?;
-            let best = ops.iter().find(|o| likelihood(o, flag) == likelihood(best, flag))?;
-            Some(FpReport { flags: flag, op: best.name(), provenance: best.at })
-        })
-        .collect()
+const KINDS: [u8; 4] = [FP_DIVIDE, FP_OVERFLOW, FP_UNDERFLOW, FP_INVALID];
+
+/// After this many times a task that warns in a loop is taken to go on as before: finding out costs another pass.
+const OFTEN: u32 = 16;
+
+/// The flags that the instructions of a kernel were seen to raise.
+#[derive(Default)]
+pub struct Blamed {
+    raised: Vec<u8>,
+    times: u32,
+}
+
+impl Blamed {
+    pub fn flags(&self) -> u8 {
+        self.raised.iter().fold(0, |all, f| all | f)
+    }
+
+    pub fn add(&mut self, raised: &[u8]) {
+        self.raised.resize(raised.len(), 0);
+        self.raised.iter_mut().zip(raised).for_each(|(all, f)| *all |= f);
+    }
+
+    fn replace(&mut self, raised: Vec<u8>) {
+        self.raised = raised;
+        self.times += 1;
+    }
+}
+
+/// Reports for the flags a task has raised, one for each operation and kind, in the program's order. Called when
+/// its work is done and before anything that follows it starts.
+pub fn reports(task: &Task) -> Vec<FpReport> {
+    let flags = task.flags.load(Ordering::Relaxed);
+    if flags == 0 {
+        return Vec::new();
+    }
+    let count = task.ops.lock().len();
+    let mut by_op = if count > 1 { blamed(task, count).unwrap_or_default() } else { Vec::new() };
+    by_op.resize(count, 0);
+    let ops = task.ops.lock();
+    let found = by_op.iter().fold(0, |all, f| all | f);
+    for kind in KINDS.into_iter().filter(|k| flags & !found & k != 0) {
+        if let Some(k) = likeliest(kind, &ops) {
+            by_op[k] |= kind;
+        }
+    }
+    let mut all = Vec::new();
+    for (op, raised) in ops.iter().zip(by_op) {
+        let kinds = KINDS.into_iter().filter(|k| raised & flags & k != 0);
+        all.extend(kinds.map(|k| FpReport { flags: k, op: heard_of_as(op), provenance: op.at }));
+    }
+    all
+}
+
+/// What NumPy calls the operation when it warns.
+fn heard_of_as(op: &Operation) -> &'static str {
+    if matches!(op.kind, Kind::Map(MapOp::Copy)) { "cast" } else { op.name() }
+}
+
+/// The flags that each operation is known to have raised, where that can still be found out.
+fn blamed(task: &Task, count: usize) -> Option<Vec<u8>> {
+    let mut by_op = vec![0u8; count];
+    let mut note = |first: usize, origins: &[u32], raised: &[u8]| {
+        for (&origin, &flags) in origins.iter().zip(raised) {
+            if let Some(f) = by_op.get_mut(first + origin as usize) {
+                *f |= flags;
+            }
+        }
+    };
+    match (&*task.payload.lock(), task.prepared.get()) {
+        (Some(Payload::Fused { plan, stores, params }), _) => {
+            let mut kept = plan.blamed.lock();
+            let flags = task.flags.load(Ordering::Relaxed);
+            if kept.times < OFTEN || flags & !kept.flags() != 0 {
+                let operands = prepare::addresses(task, plan, stores).ok()?;
+                // SAFETY: the task's stores are kept and nobody writes them before it has retired.
+                let raised = unsafe { numloom_cpu::blame(&plan.compiled, &plan.domain, &operands, params) }?;
+                kept.replace(raised);
+            }
+            note(0, &plan.origins, &kept.raised);
+        }
+        (Some(Payload::Chain { plan, .. }), Some(Prepared::Chain(run))) => {
+            for ((step, &first), raised) in plan.steps.iter().zip(&plan.firsts).zip(&*run.blamed.lock()) {
+                note(first, &step.origins, &raised.raised);
+            }
+        }
+        _ => return None,
+    }
+    Some(by_op)
+}
+
+/// The operation most likely to have raised a flag: those that can hardly help it come before those that only do
+/// on extreme numbers.
+fn likeliest(flag: u8, ops: &[Operation]) -> Option<usize> {
+    let most = ops.iter().map(|o| likelihood(o, flag)).max()?;
+    ops.iter().position(|o| likelihood(o, flag) == most)
 }
 
 fn likelihood(op: &Operation, flag: u8) -> u8 {

@@ -30,6 +30,8 @@ pub struct Lowered {
     pub operands: Vec<Spot>,
     pub params: Vec<ParamSource>,
     pub folded: Vec<Folded>,
+    /// For each instruction the node it is part of, by place in the group.
+    pub origins: Vec<u32>,
 }
 
 /// The current value of a view inside the group.
@@ -48,10 +50,17 @@ struct Lowering<'a> {
 
 /// `needed_later[store]`: a later group of the window touches it.
 pub fn lower(nodes: &Nodes, group: &Group, needed_later: &dyn Fn(StoreId) -> bool) -> Lowered {
-    let out = Lowered { kernel: Kernel::default(), operands: Vec::new(), params: Vec::new(), folded: Vec::new() };
+    let out = Lowered {
+        kernel: Kernel::default(),
+        operands: Vec::new(),
+        params: Vec::new(),
+        folded: Vec::new(),
+        origins: Vec::new(),
+    };
     let mut l = Lowering { nodes, out, current: Vec::new() };
-    for &i in &group.nodes {
+    for (place, &i) in group.nodes.iter().enumerate() {
         l.node(i);
+        l.out.origins.resize(l.out.kernel.instrs.len(), place as u32);
     }
     for k in 0..l.current.len() {
         let c = &l.current[k];
@@ -61,7 +70,8 @@ pub fn lower(nodes: &Nodes, group: &Group, needed_later: &dyn Fn(StoreId) -> boo
             l.emit(Instr::Store { operand, src, mask: NO_REG });
         }
     }
-    drop_unused(&mut l.out.kernel);
+    l.out.origins.resize(l.out.kernel.instrs.len(), 0);
+    drop_unused(&mut l.out);
     l.out
 }
 
@@ -238,7 +248,8 @@ pub fn identity_value(op: ScalarOp, dtype: DType) -> Option<Value> {
 }
 
 /// Removes instructions whose results nothing uses (temporaries of results that are not stored).
-fn drop_unused(kernel: &mut Kernel) {
+fn drop_unused(out: &mut Lowered) {
+    let kernel = &mut out.kernel;
     let mut used = vec![false; kernel.regs.len()];
     let mut keep = vec![true; kernel.instrs.len()];
     for (i, instr) in kernel.instrs.iter().enumerate().rev() {
@@ -250,4 +261,6 @@ fn drop_unused(kernel: &mut Kernel) {
     }
     let mut it = keep.iter();
     kernel.instrs.retain(|_| *it.next().unwrap_or(&true));
+    let mut it = keep.iter();
+    out.origins.retain(|_| *it.next().unwrap_or(&true));
 }

@@ -417,14 +417,6 @@ impl Node {
         self.reads().chain(&self.outs)
     }
 
-    pub fn spots_mut(&mut self) -> impl Iterator<Item = &mut Spot> {
-        let ins = self.ins.iter_mut().filter_map(|i| match i {
-            Input::Spot(s) => Some(s),
-            Input::Value(_) => None,
-        });
-        ins.chain(&mut self.mask).chain(&mut self.outs)
-    }
-
     pub fn is_reduce(&self) -> bool {
         matches!(self.work, Work::Reduce { .. })
     }

@@ -2,6 +2,7 @@
 //! structure (a loop body) is not analysed again.
 
 use crate::chain::{self, ChainPlan};
+use crate::fp::Blamed;
 use crate::fuse::{self, Group};
 use crate::lower::{self, Folded, Lowered, ParamSource};
 use crate::node::{Input, Node, Nodes, Spot, StoreId, Work};
@@ -40,6 +41,9 @@ pub struct FusedPlan {
     pub params: Vec<ParamSource>,
     pub folded: Vec<Folded>,
     pub reduced: u64,
+    /// For each of the kernel's instructions the operation it is part of, by place in the task.
+    pub origins: Vec<u32>,
+    pub blamed: Mutex<Blamed>,
 }
 
 pub struct Plan {
@@ -94,7 +98,7 @@ fn task_of(nodes: &Nodes, group: &Group, needed_later: &dyn Fn(StoreId) -> bool)
         let accesses = group.touches.iter().map(|t| (t.store, t.view.clone(), t.writes)).collect();
         return TaskPlan { work: TaskWork::Opaque, accesses, ops };
     }
-    let Lowered { kernel, operands, params, folded } = lower::lower(nodes, group, needed_later);
+    let Lowered { kernel, operands, params, folded, origins } = lower::lower(nodes, group, needed_later);
     let touched = |s: StoreId| operands.iter().any(|o| o.store == s) || folded.iter().any(|f| f.spot.store == s);
     let accesses =
         group.touches.iter().filter(|t| touched(t.store)).map(|t| (t.store, t.view.clone(), t.writes)).collect();
@@ -105,6 +109,8 @@ fn task_of(nodes: &Nodes, group: &Group, needed_later: &dyn Fn(StoreId) -> bool)
         params,
         folded,
         reduced: group.reduced.unwrap_or(0),
+        origins,
+        blamed: Mutex::default(),
     };
     TaskPlan { work: TaskWork::Fused(Arc::new(plan)), accesses, ops }
 }

@@ -3,6 +3,7 @@
 use crate::array::UNSIZED;
 use crate::chain::{BoundStep, ChainRun};
 use crate::error::{ErrorKind, ExecError};
+use crate::fp::Blamed;
 use crate::node::{self, Spot, StoreId};
 use crate::operation::{Kind, Operation, Place, Source};
 use crate::packed;
@@ -14,6 +15,7 @@ use numloom_cpu::{Launch, Operand, Output};
 use numloom_ir::Value;
 use numloom_ir::kernel::Instr;
 use numloom_library::Args;
+use parking_lot::Mutex;
 use std::sync::Arc;
 
 type Result<T> = std::result::Result<T, ExecError>;
@@ -35,7 +37,8 @@ pub fn prepare(task: &Task) -> Result<Prepared> {
             let steps = plan.steps.iter().zip(stores).zip(params);
             let steps = steps.map(|((f, s), p)| bind_step(task, f, s, p, &plan.locals)).collect::<Result<Vec<_>>>()?;
             let jit = numloom_config::current().jit;
-            Ok(Prepared::Chain(ChainRun { plan: plan.clone(), steps, jit }))
+            let blamed = Mutex::new(steps.iter().map(|_| Blamed::default()).collect());
+            Ok(Prepared::Chain(ChainRun { plan: plan.clone(), steps, jit, blamed }))
         }
         Some(Payload::Opaque) => {
             let ops = task.ops.lock();
@@ -94,8 +97,8 @@ fn late(task: &Task, op: &Operation) -> Result<Prepared> {
         fresh: op.fresh,
         times: op.times,
     };
-    let mut nodes = node::build_one(&copy);
-    let plan = plan::plan(&mut nodes, false);
+    let nodes = node::build_one(&copy);
+    let plan = plan::plan(&nodes, false);
     let Some(plan::TaskWork::Fused(fused)) = plan.tasks.first().map(|t| &t.work) else { return Ok(Prepared::Done) };
     let stores: Vec<_> = plan::stores_of(fused, &nodes);
     bind(task, fused, &stores, plan::param_values(fused, &nodes.nodes))
@@ -177,23 +180,28 @@ fn count_traffic(plan: &FusedPlan, locals: &[(StoreId, usize)]) {
     }
 }
 
+/// The plan's operands in memory.
+pub fn addresses(task: &Task, plan: &FusedPlan, stores: &[Arc<Store>]) -> Result<Vec<Operand>> {
+    plan.operands.iter().zip(stores).map(|(spot, store)| address(task, spot, store)).collect()
+}
+
+fn address(task: &Task, spot: &Spot, store: &Store) -> Result<Operand> {
+    let base = memory(task, store)?;
+    Ok(Operand {
+        // SAFETY: a view's offset lies inside its store.
+        ptr: unsafe { base.add(spot.view.offset) },
+        dtype: spot.view.dtype,
+        strides: spot.view.strides.clone(),
+    })
+}
+
 fn bind(task: &Task, plan: &FusedPlan, stores: &[Arc<Store>], params: Vec<Value>) -> Result<Prepared> {
-    let address = |(spot, store): (&node::Spot, &Arc<Store>)| -> Result<Operand> {
-        let base = memory(task, store)?;
-        Ok(Operand {
-            // SAFETY: a view's offset lies inside its store.
-            ptr: unsafe { base.add(spot.view.offset) },
-            dtype: spot.view.dtype,
-            strides: spot.view.strides.clone(),
-        })
-    };
-    let (inputs, results) = stores.split_at(plan.operands.len());
-    let operands = plan.operands.iter().zip(inputs).map(address).collect::<Result<Vec<_>>>()?;
+    let operands = addresses(task, plan, stores)?;
     let outputs = plan
         .folded
         .iter()
-        .zip(results)
-        .map(|(f, store)| Ok(Output { operand: address((&f.spot, store))?, initial: f.initial }))
+        .zip(&stores[plan.operands.len()..])
+        .map(|(f, store)| Ok(Output { operand: address(task, &f.spot, store)?, initial: f.initial }))
         .collect::<Result<Vec<_>>>()?;
     count_traffic(plan, &[]);
     let settings = numloom_config::current();

@@ -2,6 +2,7 @@
 //! See the README beside this file for why it is right.
 
 use crate::error::{ErrorKind, ExecError, FpReport};
+use crate::fp;
 use crate::operation::Kind;
 use crate::prepare;
 use crate::stats;
@@ -213,7 +214,7 @@ impl Scheduler {
     }
 
     fn retire(&self, task: &Arc<Task>) {
-        let reports = task.fp_reports();
+        let reports = fp::reports(task);
         if !reports.is_empty() {
             let mut kept = self.reports.lock();
             let room = MOST_REPORTS.saturating_sub(kept.len());

@@ -2,7 +2,7 @@
 //! it (memory, addresses, tiles), run tile by tile by any number of workers, and retired by the last.
 
 use crate::chain::{ChainPlan, ChainRun};
-use crate::error::{ErrorKind, ExecError, FpReport};
+use crate::error::{ErrorKind, ExecError};
 use crate::operation::Operation;
 use crate::plan::FusedPlan;
 use crate::provenance::Provenance;
@@ -138,15 +138,6 @@ impl Task {
     pub fn failure(&self, kind: ErrorKind, message: String) -> ExecError {
         let (op, provenance) = self.headline();
         ExecError { kind, message, op, provenance }
-    }
-
-    /// Reports for the flags seen: the operation that can raise each kind, if the task can tell.
-    pub fn fp_reports(&self) -> Vec<FpReport> {
-        let flags = self.flags.load(Ordering::Relaxed);
-        if flags == 0 {
-            return Vec::new();
-        }
-        crate::fp::attribute(flags, &self.ops.lock())
     }
 }
 
