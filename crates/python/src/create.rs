@@ -100,11 +100,19 @@ fn arange_ints(
     // The distance over the step, rounded up.
     let (distance, size) = if step > 0 { (stop - start, step) } else { (start - stop, -step) };
     let n = (distance + size - 1).div_euclid(size).max(0);
+    let value = |v: i64| {
+        let mut bytes = [0; 16];
+        bytes[..8].copy_from_slice(&v.to_le_bytes());
+        Value { dtype: DType::I64, bytes }
+    };
+    let (start, step) = (value(start), value(step));
+    if let Some(out) = record::iota_new(&start, &step, n as usize) {
+        return handle::wrap(py, out).map(Some);
+    }
     let at = || provenance::here(py);
     let out = record::empty(DType::I64, &[n as usize], numloom_ir::view::Order::C, at);
     let out = out.map_err(|e| errors::raise(py, e))?;
-    let value = |v: i64| Value::from_i128(DType::I64, v as i128);
-    let op = MapOp::Iota { start: value(start), step: value(step) };
+    let op = MapOp::Iota { start, step };
     record::map(op, &[], &[&out], None, at).map_err(|e| errors::raise(py, e))?;
     handle::wrap(py, out).map(Some)
 }

@@ -147,6 +147,19 @@ pub fn select_new(mask: &Array, yes: Operand, no: Operand, dtype: DType) -> Opti
     Some(Array::first(store, View::dense(dtype, shape, Order::C)))
 }
 
+/// A small new array of `start + step * i`, made at once.
+pub fn iota_new(start: &Value, step: &Value, n: usize) -> Option<Array> {
+    if n == 0 || n > SMALL || n > numloom_config::current().inline_size {
+        return None;
+    }
+    let dtype = start.dtype;
+    let store = Store::to_fill(n * dtype.size()).ok()?;
+    // SAFETY: the store has room for `n` elements and nobody else has seen it.
+    unsafe { numloom_loops::iota(dtype, n, start.bytes.as_ptr(), step.bytes.as_ptr(), 0, store.ptr()) };
+    stats::count_inline();
+    Some(Array::first(store, View::dense(dtype, &[n], Order::C)))
+}
+
 /// Like `run_dense`, with every condition checked here, cheapest first.
 #[inline]
 pub fn run_small(op: MapOp, ins: &[Operand], out: &Array) -> Option<Result<u8>> {
