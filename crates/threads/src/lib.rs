@@ -9,6 +9,8 @@ mod task;
 
 #[cfg(test)]
 mod model;
+#[cfg(test)]
+mod orderings;
 
 pub use blocks::{Blocks, Source};
 pub use schedule::Scheduler;

@@ -105,7 +105,8 @@ impl<J: Job> Task<J> {
     /// Opens a phase. Only the worker that bound the task or finished the last tile of a phase calls this.
     pub(super) fn open_phase(&self, phase: usize) {
         self.done.store(0, Ordering::Release);
-        self.cursor.store((phase as u64) << 32, Ordering::Release);
+        // Not a plain store: `loom` would not know that it comes after additions that claimed nothing.
+        self.cursor.swap((phase as u64) << 32, Ordering::AcqRel);
     }
 
     /// Whether a tile of the current phase is still to be claimed.

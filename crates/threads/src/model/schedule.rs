@@ -140,7 +140,11 @@ fn no_wake_up_is_lost() {
             let second = Checked::task(&[1], Trouble::None, &[&first]);
             let wait = |task: &Arc<Task<Checked>>| {
                 let task = task.clone();
-                thread::spawn(move || assert!(scheduler.wait(|| task.job.is_retired(), || false)))
+                let over = move || {
+                    assert!(scheduler.in_flight() <= 2, "what is over was counted before");
+                    task.job.is_retired()
+                };
+                thread::spawn(move || assert!(scheduler.wait(over, || false)))
             };
             let callers = [wait(&first), wait(&second)];
             scheduler.launch(&first);
