@@ -1,8 +1,9 @@
 //! A job that checks what the scheduler promises to jobs, and says so by a panic that the model cannot miss.
+//! Its counters are points to switch threads at. It must not yield: that would undo the priorities by which
+//! `PctScheduler` finds what few preemptions decide.
 
 use crate::primitives::atomic::{AtomicUsize, Ordering};
-use crate::{Job, Task};
-use shuttle::thread;
+use crate::{Job, Scheduler, Task};
 use std::sync::Arc;
 
 /// Where a job goes wrong on purpose.
@@ -19,6 +20,7 @@ pub enum Trouble {
 const PLANNED: &str = "planned";
 
 pub struct Checked {
+    scheduler: &'static Scheduler<Checked>,
     phases: &'static [usize],
     trouble: Trouble,
     after: Vec<Arc<Task<Checked>>>,
@@ -31,9 +33,15 @@ pub struct Checked {
 
 impl Checked {
     /// A task that follows those in `after`; not launched yet.
-    pub fn task(phases: &'static [usize], trouble: Trouble, after: &[&Arc<Task<Checked>>]) -> Arc<Task<Checked>> {
+    pub fn task(
+        scheduler: &'static Scheduler<Checked>,
+        phases: &'static [usize],
+        trouble: Trouble,
+        after: &[&Arc<Task<Checked>>],
+    ) -> Arc<Task<Checked>> {
         let zeros = || phases.iter().map(|&n| (0..n).map(|_| AtomicUsize::new(0)).collect()).collect();
         let task = Arc::new(Task::new(Checked {
+            scheduler,
             phases,
             trouble,
             after: after.iter().map(|t| (*t).clone()).collect(),
@@ -105,7 +113,6 @@ impl Job for Checked {
         if tile == 0 {
             self.go_wrong(Trouble::TileFails(phase), Trouble::TilePanics(phase))?;
         }
-        thread::yield_now();
         self.finished[phase][tile].fetch_add(1, Ordering::SeqCst);
         Ok(())
     }
@@ -117,6 +124,7 @@ impl Job for Checked {
     }
 
     fn retire(&self, error: Option<Self::Error>) {
+        assert!(self.scheduler.in_flight() > 0, "counted until it is over");
         assert_eq!(error.is_some(), self.trouble != Trouble::None, "the error arrives");
         for (begun, finished) in self.begun.iter().flatten().zip(self.finished.iter().flatten()) {
             let (begun, finished) = (begun.load(Ordering::SeqCst), finished.load(Ordering::SeqCst));

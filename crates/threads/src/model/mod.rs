@@ -11,7 +11,7 @@ use shuttle::scheduler::{PctScheduler, RandomScheduler, Scheduler};
 use shuttle::{Config, Runner};
 
 /// Schedules of each kind a model runs under; `NUMLOOM_MODEL_RUNS` replaces it.
-const RUNS: usize = 4000;
+const RUNS: usize = 3000;
 
 /// Runs `model` under random schedules, and under those in which few preemptions decide.
 fn check(model: fn()) {

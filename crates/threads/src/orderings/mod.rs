@@ -111,7 +111,7 @@ fn begin(task: &Arc<Task<Cells>>) {
 
 fn check(model: impl Fn() + Send + Sync + 'static) {
     let mut builder = loom::model::Builder::new();
-    builder.preemption_bound = Some(3);
+    builder.preemption_bound = Some(2);
     builder.check(model);
 }
 
