@@ -187,7 +187,7 @@ pub struct ChainRun {
     pub steps: Vec<BoundStep>,
     pub jit: bool,
     /// Flags that instructions of a step were seen to raise.
-    pub blamed: Mutex<Vec<Blamed>>,
+    pub blamed: Arc<Mutex<Vec<Blamed>>>,
 }
 
 /// A step's operands at row 0; `local[i]` names the tile buffer that takes an operand's place.

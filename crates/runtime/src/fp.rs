@@ -4,7 +4,7 @@ use crate::error::FpReport;
 use crate::operation::{Kind, Operation, Source};
 use crate::prepare;
 use crate::record::MapOp;
-use crate::task::{Payload, Prepared, Task};
+use crate::task::{Payload, Work};
 use numloom_ir::ScalarOp;
 use numloom_loops::{FP_DIVIDE, FP_INVALID, FP_OVERFLOW, FP_UNDERFLOW};
 use std::sync::atomic::Ordering;
@@ -39,15 +39,15 @@ impl Blamed {
 
 /// Reports for the flags a task has raised, one for each operation and kind, in the program's order. Called when
 /// its work is done and before anything that follows it starts.
-pub fn reports(task: &Task) -> Vec<FpReport> {
-    let flags = task.flags.load(Ordering::Relaxed);
+pub fn reports(work: &Work) -> Vec<FpReport> {
+    let flags = work.flags.load(Ordering::Relaxed);
     if flags == 0 {
         return Vec::new();
     }
-    let count = task.ops.lock().len();
-    let mut by_op = if count > 1 { blamed(task, count).unwrap_or_default() } else { Vec::new() };
+    let count = work.ops.lock().len();
+    let mut by_op = if count > 1 { blamed(work, count).unwrap_or_default() } else { Vec::new() };
     by_op.resize(count, 0);
-    let ops = task.ops.lock();
+    let ops = work.ops.lock();
     let found = by_op.iter().fold(0, |all, f| all | f);
     for kind in KINDS.into_iter().filter(|k| flags & !found & k != 0) {
         if let Some(k) = likeliest(kind, &ops) {
@@ -68,7 +68,7 @@ fn heard_of_as(op: &Operation) -> &'static str {
 }
 
 /// The flags that each operation is known to have raised, where that can still be found out.
-fn blamed(task: &Task, count: usize) -> Option<Vec<u8>> {
+fn blamed(work: &Work, count: usize) -> Option<Vec<u8>> {
     let mut by_op = vec![0u8; count];
     let mut note = |first: usize, origins: &[u32], raised: &[u8]| {
         for (&origin, &flags) in origins.iter().zip(raised) {
@@ -77,20 +77,20 @@ fn blamed(task: &Task, count: usize) -> Option<Vec<u8>> {
             }
         }
     };
-    match (&*task.payload.lock(), task.prepared.get()) {
-        (Some(Payload::Fused { plan, stores, params }), _) => {
+    match &*work.payload.lock() {
+        Some(Payload::Fused { plan, stores, params }) => {
             let mut kept = plan.blamed.lock();
-            let flags = task.flags.load(Ordering::Relaxed);
+            let flags = work.flags.load(Ordering::Relaxed);
             if kept.times < OFTEN || flags & !kept.flags() != 0 {
-                let operands = prepare::addresses(task, plan, stores).ok()?;
+                let operands = prepare::addresses(work, plan, stores).ok()?;
                 // SAFETY: the task's stores are kept and nobody writes them before it has retired.
                 let raised = unsafe { numloom_cpu::blame(&plan.compiled, &plan.domain, &operands, params) }?;
                 kept.replace(raised);
             }
             note(0, &plan.origins, &kept.raised);
         }
-        (Some(Payload::Chain { plan, .. }), Some(Prepared::Chain(run))) => {
-            for ((step, &first), raised) in plan.steps.iter().zip(&plan.firsts).zip(&*run.blamed.lock()) {
+        Some(Payload::Chain { plan, blamed, .. }) => {
+            for ((step, &first), raised) in plan.steps.iter().zip(&plan.firsts).zip(&*blamed.lock()) {
                 note(first, &step.origins, &raised.raised);
             }
         }

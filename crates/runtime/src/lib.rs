@@ -26,7 +26,7 @@ mod fp;
 mod packed;
 mod pool;
 mod prepare;
-mod schedule;
+mod retire;
 mod stats;
 mod task;
 

@@ -1,8 +1,8 @@
-//! The memory pool: bytes of instances. Large blocks keep their pages when freed and are handed out
-//! again warm, because the first touch of a fresh page costs more than most operations.
+//! The memory pool: bytes of instances. Small ones come from the heap, large ones from blocks that are kept when
+//! they are freed.
 
 use crate::stats;
-use parking_lot::Mutex;
+use numloom_threads::{Blocks, Source};
 use std::alloc::Layout;
 
 /// Blocks of at least this many bytes are mapped by the pool itself; smaller ones come from the heap.
@@ -10,17 +10,7 @@ const MAPPED: usize = 256 << 10;
 const HUGE_PAGE: usize = 2 << 20;
 const ALIGN: usize = 64;
 
-#[derive(Default)]
-struct Blocks {
-    /// Freed blocks by size, smallest first; within a size the last freed first.
-    free: Vec<(usize, usize)>,
-    cached: usize,
-    live: usize,
-    /// Most bytes ever live at once: cached blocks never take the total above it.
-    high: usize,
-}
-
-static BLOCKS: Mutex<Blocks> = Mutex::new(Blocks { free: Vec::new(), cached: 0, live: 0, high: 0 });
+static BLOCKS: Blocks<System> = Blocks::new(System);
 
 /// No memory: the bytes that were asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,7 +41,7 @@ pub fn allocate(nbytes: usize) -> Result<*mut u8, NoMemory> {
     }
     let size = rounded(nbytes);
     stats::allocated(size);
-    let got = if size < MAPPED { heap(size) } else { mapped(size) };
+    let got = if size < MAPPED { heap(size) } else { BLOCKS.take(size) };
     if got.is_none() {
         stats::freed(size);
     }
@@ -68,11 +58,8 @@ pub unsafe fn free(ptr: *mut u8, nbytes: usize) {
         unsafe { std::alloc::dealloc(ptr, Layout::from_size_align_unchecked(size, ALIGN)) };
         return;
     }
-    let mut b = BLOCKS.lock();
-    b.live -= size;
-    b.cached += size;
-    let at = b.free.partition_point(|&(s, _)| s <= size);
-    b.free.insert(at, (size, ptr as usize));
+    // SAFETY: a mapped block, from `take` of the same size.
+    unsafe { BLOCKS.give(ptr, size) };
 }
 
 fn heap(size: usize) -> Option<*mut u8> {
@@ -81,81 +68,51 @@ fn heap(size: usize) -> Option<*mut u8> {
     (!p.is_null()).then_some(p)
 }
 
-fn mapped(size: usize) -> Option<*mut u8> {
-    let mut b = BLOCKS.lock();
-    let at = b.free.partition_point(|&(s, _)| s < size);
-    if let Some(&(s, _)) = b.free.get(at)
-        && s == size
-    {
-        // Of equal sizes take the last freed: it is the warmest.
-        let last = b.free.partition_point(|&(s, _)| s <= size) - 1;
-        let (_, p) = b.free.remove(last);
-        b.cached -= size;
-        b.live += size;
-        b.high = b.high.max(b.live);
-        return Some(p as *mut u8);
-    }
-    b.live += size;
-    b.high = b.high.max(b.live);
-    while b.live + b.cached > b.high {
-        let Some((s, p)) = b.free.pop() else { break };
-        b.cached -= s;
-        unmap(p as *mut u8, s);
-    }
-    let p = map(size).or_else(|| {
-        // Nothing left: give every cached block back to the system and try once more.
-        for (s, p) in std::mem::take(&mut b.free) {
-            unmap(p as *mut u8, s);
-        }
-        b.cached = 0;
-        map(size)
-    });
-    if p.is_none() {
-        b.live -= size;
-    }
-    p
-}
+/// Blocks mapped from the operating system; large ones are aligned for huge pages.
+struct System;
 
-fn map(size: usize) -> Option<*mut u8> {
-    let huge = size >= HUGE_PAGE;
-    let extra = if huge { HUGE_PAGE } else { 0 };
-    // SAFETY: an anonymous private mapping touches nothing that exists.
-    let p = unsafe {
-        libc::mmap(
-            std::ptr::null_mut(),
-            size + extra,
-            libc::PROT_READ | libc::PROT_WRITE,
-            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
-            -1,
-            0,
-        )
-    };
-    if p == libc::MAP_FAILED {
-        return None;
-    }
-    if !huge {
-        return Some(p as *mut u8);
-    }
-    let start = p as usize;
-    let aligned = start.next_multiple_of(HUGE_PAGE);
-    // SAFETY: trims the ends of the mapping just made; what remains is `size` bytes, page-aligned.
-    unsafe {
-        if aligned > start {
-            libc::munmap(p, aligned - start);
+impl Source for System {
+    fn map(&self, size: usize) -> Option<*mut u8> {
+        let huge = size >= HUGE_PAGE;
+        let extra = if huge { HUGE_PAGE } else { 0 };
+        // SAFETY: an anonymous private mapping touches nothing that exists.
+        let p = unsafe {
+            libc::mmap(
+                std::ptr::null_mut(),
+                size + extra,
+                libc::PROT_READ | libc::PROT_WRITE,
+                libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
+                -1,
+                0,
+            )
+        };
+        if p == libc::MAP_FAILED {
+            return None;
         }
-        let tail = start + size + extra - (aligned + size);
-        if tail > 0 {
-            libc::munmap((aligned + size) as *mut libc::c_void, tail);
+        if !huge {
+            return Some(p as *mut u8);
         }
-        // A last piece of less than a huge page stays small.
-        libc::madvise(aligned as *mut libc::c_void, size / HUGE_PAGE * HUGE_PAGE, libc::MADV_HUGEPAGE);
+        let start = p as usize;
+        let aligned = start.next_multiple_of(HUGE_PAGE);
+        // SAFETY: trims the ends of the mapping just made; what remains is `size` bytes, page-aligned.
+        unsafe {
+            if aligned > start {
+                libc::munmap(p, aligned - start);
+            }
+            let tail = start + size + extra - (aligned + size);
+            if tail > 0 {
+                libc::munmap((aligned + size) as *mut libc::c_void, tail);
+            }
+            // A last piece of less than a huge page stays small.
+            libc::madvise(aligned as *mut libc::c_void, size / HUGE_PAGE * HUGE_PAGE, libc::MADV_HUGEPAGE);
+        }
+        Some(aligned as *mut u8)
     }
-    Some(aligned as *mut u8)
-}
 
-fn unmap(p: *mut u8, size: usize) {
-    // SAFETY: `p` is a whole mapping of `size` bytes that nobody uses.
-    unsafe { libc::munmap(p as *mut libc::c_void, size) };
+    unsafe fn unmap(&self, block: *mut u8, size: usize) {
+        // SAFETY: a whole mapping of `size` bytes that nobody uses.
+        unsafe { libc::munmap(block as *mut libc::c_void, size) };
+    }
 }
 
 #[cfg(test)]

@@ -3,45 +3,43 @@
 use crate::array::UNSIZED;
 use crate::chain::{BoundStep, ChainRun};
 use crate::error::{ErrorKind, ExecError};
-use crate::fp::Blamed;
 use crate::node::{self, Spot, StoreId};
 use crate::operation::{Kind, Operation, Place, Source};
 use crate::packed;
 use crate::plan::{self, FusedPlan};
 use crate::stats;
 use crate::store::Store;
-use crate::task::{Payload, Prepared, Task, raw_view};
+use crate::task::{Payload, Prepared, Work, raw_view};
 use numloom_cpu::{Launch, Operand, Output};
 use numloom_ir::Value;
 use numloom_ir::kernel::Instr;
 use numloom_library::Args;
-use parking_lot::Mutex;
 use std::sync::Arc;
 
 type Result<T> = std::result::Result<T, ExecError>;
 
-pub fn prepare(task: &Task) -> Result<Prepared> {
-    let payload = task.payload.lock();
+pub fn prepare(work: &Work) -> Result<Prepared> {
+    let payload = work.payload.lock();
     match payload.as_ref() {
         None => Ok(Prepared::Done),
         Some(Payload::Fused { plan, stores, params }) => {
             if let Some(e) = poison(stores.iter()) {
                 return Err(e);
             }
-            bind(task, plan, stores, params.clone())
+            bind(work, plan, stores, params.clone())
         }
-        Some(Payload::Chain { plan, stores, params }) => {
+        Some(Payload::Chain { plan, stores, params, blamed }) => {
             if let Some(e) = poison(stores.iter().flatten()) {
                 return Err(e);
             }
             let steps = plan.steps.iter().zip(stores).zip(params);
-            let steps = steps.map(|((f, s), p)| bind_step(task, f, s, p, &plan.locals)).collect::<Result<Vec<_>>>()?;
+            let steps = steps.map(|((f, s), p)| bind_step(work, f, s, p, &plan.locals)).collect::<Result<Vec<_>>>()?;
             let jit = numloom_config::current().jit;
-            let blamed = Mutex::new(steps.iter().map(|_| Blamed::default()).collect());
-            Ok(Prepared::Chain(ChainRun { plan: plan.clone(), steps, jit, blamed }))
+            let run = ChainRun { plan: plan.clone(), steps, jit, blamed: blamed.clone() };
+            Ok(Prepared::Chain { tiles: run.tiles(), run })
         }
         Some(Payload::Opaque) => {
-            let ops = task.ops.lock();
+            let ops = work.ops.lock();
             let Some(op) = ops.first() else { return Ok(Prepared::Done) };
             let stores: Vec<_> = op.reads().map(|p| p.store.clone()).collect();
             let fail = |kind, message| ExecError { kind, message, op: op.name(), provenance: op.at };
@@ -63,14 +61,14 @@ pub fn prepare(task: &Task) -> Result<Prepared> {
                     Ok(Prepared::Library { own: None, args, phases })
                 }
                 Kind::Pack | Kind::Unpack | Kind::Nonzero => packed::prepare(op).map_err(|(kind, m)| fail(kind, m)),
-                Kind::Map(_) | Kind::Reduce { .. } => late(task, op),
+                Kind::Map(_) | Kind::Reduce { .. } => late(work, op),
             }
         }
     }
 }
 
 /// An elementwise operation or reduction over a length that has become known by now.
-fn late(task: &Task, op: &Operation) -> Result<Prepared> {
+fn late(work: &Work, op: &Operation) -> Result<Prepared> {
     let known = |p: &Place| Place { store: p.store.clone(), view: sized(p) };
     for p in &op.outs {
         if p.view.shape.first() == Some(&UNSIZED) && p.store.ptr().is_null() {
@@ -101,7 +99,7 @@ fn late(task: &Task, op: &Operation) -> Result<Prepared> {
     let plan = plan::plan(&nodes, false);
     let Some(plan::TaskWork::Fused(fused)) = plan.tasks.first().map(|t| &t.work) else { return Ok(Prepared::Done) };
     let stores: Vec<_> = plan::stores_of(fused, &nodes);
-    bind(task, fused, &stores, plan::param_values(fused, &nodes.nodes))
+    bind(work, fused, &stores, plan::param_values(fused, &nodes.nodes))
 }
 
 /// The place's view with the real length in the place of an unknown one.
@@ -123,7 +121,7 @@ pub fn out_of_memory(bytes: usize) -> String {
 
 /// A step of a chain: operands that live in a tile buffer get their offset inside a row for an address.
 fn bind_step(
-    task: &Task,
+    work: &Work,
     plan: &FusedPlan,
     stores: &[Arc<Store>],
     params: &[Value],
@@ -133,7 +131,7 @@ fn bind_step(
         let local = locals.iter().position(|(s, _)| *s == spot.store);
         let base = match local {
             Some(_) => std::ptr::null_mut(),
-            None => memory(task, store)?,
+            None => memory(work, store)?,
         };
         let ptr = base.wrapping_add(spot.view.offset);
         Ok((Operand { ptr, dtype: spot.view.dtype, strides: spot.view.strides.clone() }, local))
@@ -160,8 +158,8 @@ fn bind_step(
     Ok(step)
 }
 
-fn memory(task: &Task, store: &Store) -> Result<*mut u8> {
-    store.materialise().map_err(|e| task.failure(ErrorKind::OutOfMemory, out_of_memory(e.0)))
+fn memory(work: &Work, store: &Store) -> Result<*mut u8> {
+    store.materialise().map_err(|e| work.failure(ErrorKind::OutOfMemory, out_of_memory(e.0)))
 }
 
 /// Counts the bytes a task reads and writes, but for what stays in a tile.
@@ -181,12 +179,12 @@ fn count_traffic(plan: &FusedPlan, locals: &[(StoreId, usize)]) {
 }
 
 /// The plan's operands in memory.
-pub fn addresses(task: &Task, plan: &FusedPlan, stores: &[Arc<Store>]) -> Result<Vec<Operand>> {
-    plan.operands.iter().zip(stores).map(|(spot, store)| address(task, spot, store)).collect()
+pub fn addresses(work: &Work, plan: &FusedPlan, stores: &[Arc<Store>]) -> Result<Vec<Operand>> {
+    plan.operands.iter().zip(stores).map(|(spot, store)| address(work, spot, store)).collect()
 }
 
-fn address(task: &Task, spot: &Spot, store: &Store) -> Result<Operand> {
-    let base = memory(task, store)?;
+fn address(work: &Work, spot: &Spot, store: &Store) -> Result<Operand> {
+    let base = memory(work, store)?;
     Ok(Operand {
         // SAFETY: a view's offset lies inside its store.
         ptr: unsafe { base.add(spot.view.offset) },
@@ -195,13 +193,13 @@ fn address(task: &Task, spot: &Spot, store: &Store) -> Result<Operand> {
     })
 }
 
-fn bind(task: &Task, plan: &FusedPlan, stores: &[Arc<Store>], params: Vec<Value>) -> Result<Prepared> {
-    let operands = addresses(task, plan, stores)?;
+fn bind(work: &Work, plan: &FusedPlan, stores: &[Arc<Store>], params: Vec<Value>) -> Result<Prepared> {
+    let operands = addresses(work, plan, stores)?;
     let outputs = plan
         .folded
         .iter()
         .zip(&stores[plan.operands.len()..])
-        .map(|(f, store)| Ok(Output { operand: address(task, &f.spot, store)?, initial: f.initial }))
+        .map(|(f, store)| Ok(Output { operand: address(work, &f.spot, store)?, initial: f.initial }))
         .collect::<Result<Vec<_>>>()?;
     count_traffic(plan, &[]);
     let settings = numloom_config::current();

@@ -3,9 +3,10 @@
 use crate::array::{Array, UNSIZED};
 use crate::error::{ErrorKind, ExecError, FpReport};
 use crate::inline;
-use crate::schedule::SCHEDULER;
+use crate::retire;
 use crate::stats;
 use crate::store::Store;
+use crate::task::SCHEDULER;
 use crate::window::{self, WINDOW};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -27,10 +28,10 @@ pub(crate) fn wait_for(store: &Arc<Store>, interrupted: impl Fn() -> bool) -> Re
         }
     }
     if let Some(e) = store.error.get() {
-        SCHEDULER.forget_failure(e);
+        retire::forget_failure(e);
         return Err((**e).clone());
     }
-    match SCHEDULER.take_failure() {
+    match retire::take_failure() {
         Some(e) => Err(e),
         None => Ok(true),
     }
@@ -45,10 +46,10 @@ pub fn is_ready(a: &Array) -> bool {
 pub fn sync_all(interrupted: impl Fn() -> bool) -> Result<bool> {
     stats::count(&stats::SYNCS, 1);
     WINDOW.flush();
-    if !SCHEDULER.wait(|| SCHEDULER.in_flight.load(Ordering::Acquire) == 0, interrupted) {
+    if !SCHEDULER.wait(|| SCHEDULER.in_flight() == 0, interrupted) {
         return Ok(false);
     }
-    match SCHEDULER.take_failure() {
+    match retire::take_failure() {
         Some(e) => Err(e),
         None => Ok(true),
     }
@@ -98,7 +99,7 @@ impl Drop for Exposure {
 
 /// Floating-point exceptions of deferred operations since the last call.
 pub fn take_fp_reports() -> Vec<FpReport> {
-    SCHEDULER.take_reports()
+    retire::take_reports()
 }
 
 pub(crate) fn after_fork_in_child() {

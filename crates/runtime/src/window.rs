@@ -1,13 +1,13 @@
 //! The window: operations recorded and not yet launched, and the rules by which it is flushed.
 
+use crate::fp::Blamed;
 use crate::node;
 use crate::operation::{Kind, Operation};
 use crate::plan::{self, TaskPlan, TaskWork};
-use crate::schedule::SCHEDULER;
 use crate::slices;
 use crate::stats;
 use crate::store::{Access, Store};
-use crate::task::{Payload, Task};
+use crate::task::{Payload, SCHEDULER, Task, Work};
 use numloom_ir::Overlap;
 use parking_lot::{Condvar, Mutex};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -91,8 +91,8 @@ impl Window {
             self.length.store(ops.len(), Ordering::Release);
             ops.len()
         };
-        if SCHEDULER.in_flight.load(Ordering::Relaxed) > MOST_IN_FLIGHT {
-            SCHEDULER.wait(|| SCHEDULER.in_flight.load(Ordering::Relaxed) < MOST_IN_FLIGHT / 2, || false);
+        if SCHEDULER.in_flight() > MOST_IN_FLIGHT {
+            SCHEDULER.wait(|| SCHEDULER.in_flight() < MOST_IN_FLIGHT / 2, || false);
         }
         let limit = numloom_config::current().window_size;
         if length >= limit && limit <= SHORT_WINDOW || length >= limit * 4 {
@@ -264,10 +264,11 @@ fn launch(plan: &TaskPlan, nodes: &node::Nodes, ops: &mut [Option<Operation>]) {
             plan: chain.clone(),
             stores: chain.steps.iter().map(|f| plan::stores_of(f, nodes)).collect(),
             params: chain.steps.iter().map(|f| plan::param_values(f, &nodes.nodes)).collect(),
+            blamed: Arc::new(Mutex::new(chain.steps.iter().map(|_| Blamed::default()).collect())),
         },
         TaskWork::Opaque => Payload::Opaque,
     };
-    let task = Arc::new(Task::new(payload, own));
+    let task = Arc::new(Task::new(Work::new(payload, own)));
     for (store, view, writes) in &plan.accesses {
         let mut accesses = nodes.stores[*store as usize].store.accesses.lock();
         accesses.retain(|a| !a.task.is_over());

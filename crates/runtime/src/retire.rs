@@ -1,0 +1,60 @@
+//! Retirement: counters down, memory free; errors and floating-point flags are kept for the next sync point.
+
+use crate::error::{ExecError, FpReport};
+use crate::fp;
+use crate::stats;
+use crate::task::Work;
+use parking_lot::Mutex;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+/// Most floating-point reports kept between two sync points.
+const MOST_REPORTS: usize = 256;
+
+static FAILURES: Mutex<Vec<ExecError>> = Mutex::new(Vec::new());
+static REPORTS: Mutex<Vec<FpReport>> = Mutex::new(Vec::new());
+
+/// Ends the work of a task whose tiles are all over.
+pub fn retire(work: &Work, error: Option<ExecError>) {
+    // A defect there must not keep the task from retiring.
+    let reports = catch_unwind(AssertUnwindSafe(|| fp::reports(work))).unwrap_or_default();
+    if !reports.is_empty() {
+        let mut kept = REPORTS.lock();
+        let room = MOST_REPORTS.saturating_sub(kept.len());
+        kept.extend(reports.into_iter().take(room));
+    }
+    let ops = std::mem::take(&mut *work.ops.lock());
+    if let Some(e) = error {
+        let e = Arc::new(e);
+        let mut known = false;
+        for op in &ops {
+            known |= op.reads().any(|p| p.store.is_broken());
+            for (_, p) in op.outs.iter().enumerate().filter(|(k, _)| op.fresh >> (*k).min(7) & 1 == 1) {
+                let _ = p.store.error.set(e.clone());
+            }
+        }
+        if !known {
+            FAILURES.lock().push((*e).clone());
+        }
+    }
+    work.payload.lock().take();
+    for op in &ops {
+        op.withdraw();
+    }
+    stats::count(&stats::TASKS, 1);
+}
+
+/// The oldest failure nobody has been told about.
+pub fn take_failure() -> Option<ExecError> {
+    let mut f = FAILURES.lock();
+    if f.is_empty() { None } else { Some(f.remove(0)) }
+}
+
+/// A failure that was raised through its own array is not raised again.
+pub fn forget_failure(e: &ExecError) {
+    FAILURES.lock().retain(|f| f != e);
+}
+
+pub fn take_reports() -> Vec<FpReport> {
+    std::mem::take(&mut *REPORTS.lock())
+}

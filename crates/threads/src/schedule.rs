@@ -1,0 +1,191 @@
+//! The scheduler: ready tasks in program order, worker threads, and callers that help while they wait.
+//! See the README of the runtime for why it is right.
+
+use crate::primitives::atomic::{AtomicBool, AtomicUsize, Ordering};
+use crate::primitives::{Condvar, Deadline, Mutex, thread};
+use crate::task::{Job, Task};
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+
+pub struct Scheduler<J: Job> {
+    ready: Mutex<VecDeque<Arc<Task<J>>>>,
+    /// Something to do, or something is over.
+    changed: Condvar,
+    /// Threads that wait for `changed`.
+    sleepers: AtomicUsize,
+    in_flight: AtomicUsize,
+    stop: AtomicBool,
+    workers: Mutex<Vec<thread::JoinHandle<()>>>,
+}
+
+impl<J: Job> Default for Scheduler<J> {
+    fn default() -> Self {
+        Scheduler::new()
+    }
+}
+
+impl<J: Job> Scheduler<J> {
+    pub const fn new() -> Scheduler<J> {
+        Scheduler {
+            ready: Mutex::new(VecDeque::new()),
+            changed: Condvar::new(),
+            sleepers: AtomicUsize::new(0),
+            in_flight: AtomicUsize::new(0),
+            stop: AtomicBool::new(false),
+            workers: Mutex::new(Vec::new()),
+        }
+    }
+
+    /// Starts the workers; one core is left to the caller, who helps (and to the utility thread).
+    pub fn start(&'static self, cpus: usize) {
+        let mut workers = self.workers.lock();
+        self.stop.store(false, Ordering::Release);
+        while workers.len() + 1 < cpus {
+            let name = format!("numloom-cpu-{}", workers.len());
+            match thread::Builder::new().name(name).spawn(move || self.work()) {
+                Ok(h) => workers.push(h),
+                Err(_) => break,
+            }
+        }
+    }
+
+    /// Forgets the threads of the parent after a fork; they do not exist here.
+    pub fn forget_workers(&'static self) {
+        self.workers.lock().drain(..).for_each(std::mem::forget);
+        self.sleepers.store(0, Ordering::Release);
+    }
+
+    pub fn stop(&'static self) {
+        self.stop.store(true, Ordering::Release);
+        let _guard = self.ready.lock();
+        self.changed.notify_all();
+        drop(_guard);
+        for h in self.workers.lock().drain(..) {
+            let _ = h.join();
+        }
+    }
+
+    /// Tasks launched and not over.
+    pub fn in_flight(&self) -> usize {
+        self.in_flight.load(Ordering::Acquire)
+    }
+
+    /// Takes over a task whose edges are all drawn.
+    pub fn launch(&self, task: &Arc<Task<J>>) {
+        self.in_flight.fetch_add(1, Ordering::AcqRel);
+        if task.arrive() {
+            self.ready.lock().push_back(task.clone());
+            self.wake();
+        }
+    }
+
+    /// To be called after a change made under the lock of `ready`: whoever sleeps counted itself under it.
+    fn wake(&self) {
+        if self.sleepers.load(Ordering::Acquire) > 0 {
+            self.changed.notify_all();
+        }
+    }
+
+    fn work(&self) {
+        while !self.stop.load(Ordering::Acquire) {
+            if !self.help() {
+                let mut ready = self.ready.lock();
+                if ready.is_empty() && !self.stop.load(Ordering::Acquire) {
+                    self.sleepers.fetch_add(1, Ordering::AcqRel);
+                    self.changed.wait(&mut ready);
+                    self.sleepers.fetch_sub(1, Ordering::AcqRel);
+                }
+            }
+        }
+    }
+
+    /// Runs some ready work on this thread, to the end of a task; false when there is none.
+    pub fn help(&self) -> bool {
+        self.help_until(None)
+    }
+
+    /// As `help`, but leaves a task to others after the first tile that ends past `end`.
+    fn help_until(&self, end: Option<Deadline>) -> bool {
+        let Some(task) = self.choose() else { return false };
+        if !task.is_bound() {
+            task.bind();
+            self.advance(&task, 0);
+        }
+        while let Some((phase, tile)) = task.claim() {
+            if task.run(phase, tile) {
+                self.advance(&task, phase + 1);
+            } else if end.is_some_and(Deadline::passed) {
+                // With tiles left, the task still stands in the queue.
+                break;
+            }
+        }
+        true
+    }
+
+    /// The first task that has something to do. One that is not bound yet leaves the queue: whoever takes it binds
+    /// it alone.
+    fn choose(&self) -> Option<Arc<Task<J>>> {
+        let mut ready = self.ready.lock();
+        loop {
+            let front = ready.front()?;
+            if front.is_bound() && front.has_tiles() {
+                return Some(front.clone());
+            }
+            let front = ready.pop_front()?;
+            if !front.is_bound() {
+                return Some(front);
+            }
+        }
+    }
+
+    /// Opens the next phase that has tiles, from `phase` on, or retires the task.
+    fn advance(&self, task: &Arc<Task<J>>, phase: usize) {
+        let Some(phase) = task.phase_from(phase) else { return self.retire(task) };
+        task.open_phase(phase);
+        // A single tile is for the thread that is here.
+        if task.tiles(phase) > 1 {
+            self.ready.lock().push_front(task.clone());
+            self.wake();
+        }
+    }
+
+    fn retire(&self, task: &Arc<Task<J>>) {
+        let next = task.retire();
+        self.in_flight.fetch_sub(1, Ordering::AcqRel);
+        // Even with nothing to add: whoever waits for this task looks under the lock before it sleeps.
+        let mut ready = self.ready.lock();
+        ready.extend(next);
+        self.wake();
+    }
+
+    /// Helps until `over` holds; asks `interrupted` now and then. False when interrupted.
+    /// `over` may depend on what retired jobs did and on `in_flight`.
+    pub fn wait(&self, over: impl Fn() -> bool, interrupted: impl Fn() -> bool) -> bool {
+        const PATIENCE: Duration = Duration::from_millis(50);
+        let mut end = Deadline::after(PATIENCE);
+        loop {
+            if over() {
+                return true;
+            }
+            if end.passed() {
+                if interrupted() {
+                    return false;
+                }
+                end = Deadline::after(PATIENCE);
+            }
+            if self.help_until(Some(end)) {
+                continue;
+            }
+            let mut ready = self.ready.lock();
+            if over() {
+                return true;
+            }
+            if ready.is_empty() {
+                self.sleepers.fetch_add(1, Ordering::AcqRel);
+                self.changed.wait_for(&mut ready, Duration::from_millis(20));
+                self.sleepers.fetch_sub(1, Ordering::AcqRel);
+            }
+        }
+    }
+}

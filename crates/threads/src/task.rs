@@ -1,0 +1,163 @@
+//! A task: what is launched. It waits for its predecessors, is bound to memory by the first worker that takes
+//! it, run tile by tile by any number of workers, and retired by the last.
+
+use super::primitives::Mutex;
+use super::primitives::OnceLock;
+use super::primitives::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+/// What a task does. A task calls `bind` once, after its predecessors are over; then `run` once for every tile, from
+/// any thread, a phase only after all tiles of the one before; then `retire` once, before its successors start.
+/// After an error or a panic the tiles that are left are skipped; the task still retires.
+pub trait Job: Send + Sync + 'static {
+    /// The job with its memory.
+    type Bound: Send + Sync;
+    type Error: Send;
+
+    fn bind(&self) -> Result<Self::Bound, Self::Error>;
+
+    /// The number of tiles of every phase.
+    fn phases(bound: &Self::Bound) -> &[usize];
+
+    fn run(&self, bound: &Self::Bound, phase: usize, tile: usize) -> Result<(), Self::Error>;
+
+    /// The error that a panic with this message becomes.
+    fn panicked(&self, message: String) -> Self::Error;
+
+    /// Ends the job; `error` is the first there was. Must not panic.
+    fn retire(&self, error: Option<Self::Error>);
+}
+
+pub struct Task<J: Job> {
+    pub job: J,
+    /// Predecessors that are not over, plus one while the task is being built.
+    waits: AtomicUsize,
+    /// Tasks that wait for this one; `None` once it is over.
+    successors: Mutex<Option<Vec<Arc<Task<J>>>>>,
+    /// Set once; `None` inside when binding failed, so that there is nothing to run.
+    bound: OnceLock<Option<J::Bound>>,
+    /// Phase in the high half, next tile in the low half: claimed together.
+    cursor: AtomicU64,
+    /// Tiles of the current phase that are finished.
+    done: AtomicUsize,
+    error: Mutex<Option<J::Error>>,
+}
+
+impl<J: Job> Task<J> {
+    pub fn new(job: J) -> Task<J> {
+        Task {
+            job,
+            waits: AtomicUsize::new(1),
+            successors: Mutex::new(Some(Vec::new())),
+            bound: OnceLock::new(),
+            cursor: AtomicU64::new(0),
+            done: AtomicUsize::new(0),
+            error: Mutex::new(None),
+        }
+    }
+
+    /// Makes `self` wait for `earlier`, unless that is over already. Only before `self` is launched.
+    pub fn follow(self: &Arc<Self>, earlier: &Arc<Self>) {
+        if Arc::ptr_eq(self, earlier) {
+            return;
+        }
+        if let Some(list) = earlier.successors.lock().as_mut() {
+            self.waits.fetch_add(1, Ordering::Relaxed);
+            list.push(self.clone());
+        }
+    }
+
+    pub fn is_over(&self) -> bool {
+        self.successors.lock().is_none()
+    }
+
+    /// One thing less to wait for; true when that was the last.
+    pub(super) fn arrive(&self) -> bool {
+        self.waits.fetch_sub(1, Ordering::AcqRel) == 1
+    }
+
+    /// Binds the job. Only the worker that took the ready task calls this, once.
+    pub(super) fn bind(&self) {
+        let bound = self.attempt(|| self.job.bind());
+        let _ = self.bound.set(bound);
+    }
+
+    pub(super) fn is_bound(&self) -> bool {
+        self.bound.get().is_some()
+    }
+
+    fn bound(&self) -> Option<&J::Bound> {
+        self.bound.get()?.as_ref()
+    }
+
+    /// The first phase from `phase` on that has tiles.
+    pub(super) fn phase_from(&self, phase: usize) -> Option<usize> {
+        let phases = J::phases(self.bound()?);
+        (phase..phases.len()).find(|&p| phases[p] > 0)
+    }
+
+    pub(super) fn tiles(&self, phase: usize) -> usize {
+        self.bound().and_then(|b| J::phases(b).get(phase).copied()).unwrap_or(0)
+    }
+
+    /// Opens a phase. Only the worker that bound the task or finished the last tile of a phase calls this.
+    pub(super) fn open_phase(&self, phase: usize) {
+        self.done.store(0, Ordering::Release);
+        // Not a plain store: `loom` would not know that it comes after additions that claimed nothing.
+        self.cursor.swap((phase as u64) << 32, Ordering::AcqRel);
+    }
+
+    /// Whether a tile of the current phase is still to be claimed.
+    pub(super) fn has_tiles(&self) -> bool {
+        let (phase, tile) = halves(self.cursor.load(Ordering::Acquire));
+        tile < self.tiles(phase)
+    }
+
+    /// The next tile to run, as (phase, tile), if one is left in this phase.
+    pub(super) fn claim(&self) -> Option<(usize, usize)> {
+        if !self.has_tiles() {
+            return None;
+        }
+        let (phase, tile) = halves(self.cursor.fetch_add(1, Ordering::AcqRel));
+        (tile < self.tiles(phase)).then_some((phase, tile))
+    }
+
+    /// Runs a claimed tile, unless the task has failed; true when it was the last of its phase.
+    pub(super) fn run(&self, phase: usize, tile: usize) -> bool {
+        let Some(bound) = self.bound() else { return false };
+        if self.error.lock().is_none() {
+            self.attempt(|| self.job.run(bound, phase, tile));
+        }
+        self.done.fetch_add(1, Ordering::AcqRel) + 1 == self.tiles(phase)
+    }
+
+    /// Ends the task and answers the successors that became ready.
+    pub(super) fn retire(&self) -> Vec<Arc<Task<J>>> {
+        let error = self.error.lock().take();
+        self.job.retire(error);
+        let list = self.successors.lock().take().unwrap_or_default();
+        list.into_iter().filter(|t| t.arrive()).collect()
+    }
+
+    /// What `work` answers. An error or a panic fails the task, if it is the first.
+    fn attempt<T>(&self, work: impl FnOnce() -> Result<T, J::Error>) -> Option<T> {
+        let error = match catch_unwind(AssertUnwindSafe(work)) {
+            Ok(Ok(value)) => return Some(value),
+            Ok(Err(error)) => error,
+            Err(panic) => self.job.panicked(message(&*panic)),
+        };
+        self.error.lock().get_or_insert(error);
+        None
+    }
+}
+
+fn halves(cursor: u64) -> (usize, usize) {
+    ((cursor >> 32) as usize, cursor as u32 as usize)
+}
+
+fn message(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(|s| s.to_string());
+    text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "a task panicked".into())
+}
