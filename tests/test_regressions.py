@@ -8,10 +8,12 @@ from pathlib import Path
 
 import pytest
 
-SCRIPTS = sorted((Path(__file__).parent / "fuzz" / "regressions").glob("*.py"))
+ROOT = Path(__file__).parent.parent
+SCRIPTS = sorted((ROOT / "tests" / "fuzz" / "regressions").glob("[!_]*.py"))
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda p: p.stem)
 def test_regression(script):
-    run = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=120)
+    command = [sys.executable, "-m", f"tests.fuzz.regressions.{script.stem}"]
+    run = subprocess.run(command, capture_output=True, text=True, timeout=120, cwd=ROOT)
     assert run.returncode == 0, run.stdout + run.stderr

@@ -98,7 +98,7 @@ def show(failure: Failure, args, shown: set) -> None:
         return
     shown.add(key)
     text = script(program, failure.config, words)
-    print(text[text.index("def program") : text.index("def outcome")])
+    print(text[text.index("def program") : text.index("if __name__")])
     print(words)
     if args.keep:
         path = KEPT / f"seed{args.seed}_{failure.index}_{failure.config.replace('-', '_')}.py"

@@ -2,33 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import asdict, dataclass, field
 
-import numpy
+from .replay import contents
 
 LARGE = 20_000
-
-PRELUDE = '''\
-import os
-import sys
-
-import numpy
-
-
-def data(seed, shape, dtype):
-    """Tame, reproducible contents: eighths between -4 and 4, small whole numbers, or coin flips."""
-    rng = numpy.random.RandomState(seed)
-    dtype = numpy.dtype(dtype)
-    if dtype.kind == "b":
-        return np.array(rng.randint(0, 2, shape).astype(bool))
-    if dtype.kind in "iu":
-        low = 0 if dtype.kind == "u" else -20
-        return np.array(rng.randint(low, 21, shape).astype(dtype))
-    values = rng.randint(-32, 33, shape) / 8
-    if dtype.kind == "c":
-        values = values + 1j * (rng.randint(-32, 33, shape) / 8)
-    return np.array(values.astype(dtype))
-'''
 
 
 @dataclass
@@ -76,19 +55,6 @@ class Program:
 
 
 def data_function(np):
-    """`data` of the prelude, bound to a module."""
-    scope = {"np": np}
-    exec(PRELUDE, scope)
-    cache: dict = {}
-    make = scope["data"]
-    scope["np"] = numpy
-
-    def data(seed, shape, dtype):
-        key = (seed, shape, dtype)
-        if key not in cache:
-            if len(cache) > 300:
-                cache.clear()
-            cache[key] = make(seed, shape, dtype)
-        return np.array(cache[key])
-
-    return data
+    """`replay.contents` as arrays of a module, remembered."""
+    remembered = functools.lru_cache(maxsize=300)(contents)
+    return lambda seed, shape, dtype: np.array(remembered(seed, shape, dtype))

@@ -11,7 +11,7 @@ import numpy
 
 from . import execute
 from .generator import replay
-from .program import PRELUDE, Program, Step
+from .program import Program, Step
 from .runner import CONFIGS, Checker, Failure
 
 Wrong = Callable[[Program], str | None]
@@ -118,33 +118,6 @@ def shrink_shapes(program: Program, words: str, wrong: Wrong) -> tuple[Program, 
     return program, words
 
 
-COMPARISON = """
-
-def outcome(module):
-    global np
-    np = module
-    seen = []
-    values = program(seen.append)
-    values.update((f"read {i}", v) for i, v in enumerate(seen))
-    return {k: v if isinstance(v, (str, tuple, list)) else numpy.asarray(v) for k, v in values.items()}
-
-
-if __name__ == "__main__":
-    under_test, expected = np, outcome(numpy)
-    actual = outcome(under_test)
-    for name, e in expected.items():
-        a = actual[name]
-        if not isinstance(e, numpy.ndarray):
-            assert repr(a) == repr(e), f"{name}: {a!r} instead of {e!r}"
-            continue
-        assert (a.shape, a.dtype) == (e.shape, e.dtype), f"{name}: {a.shape} {a.dtype} instead of {e.shape} {e.dtype}"
-        if name in APPROXIMATE:
-            numpy.testing.assert_allclose(a, e, rtol=1e-2 if e.dtype.itemsize == 2 else 1e-4, atol=1e-4, err_msg=name)
-        else:
-            numpy.testing.assert_array_equal(a, e, err_msg=name)
-"""
-
-
 def script(program: Program, config: str, words: str) -> str:
     """A script that runs the program under NumPy and under the module and fails if they differ."""
     outcome = execute.run(program, numpy)
@@ -154,18 +127,11 @@ def script(program: Program, config: str, words: str) -> str:
         f"read {k}" for k, (i, _) in enumerate(outcome.reads) if program.steps[i].approx or program.steps[i].tainted
     }
     first = words.splitlines()[0].replace('"', "'").replace("\\", "/")[:300]
-    settings = [
+    lines = [
         f'"""Seed {program.seed}, program {program.index}, configuration {config}.\n\n{first}\n"""\n',
-        PRELUDE.replace(
-            "import numpy\n",
-            "import warnings\n\nimport numpy\n\n"
-            f'os.environ.setdefault("NUMLOOM_CONFIG", {json.dumps(CONFIGS[config])})\n'
-            'np = importlib.import_module(os.environ.get("NUMLOOM_TEST_MODULE", "numloom"))\n'
-            f"APPROXIMATE = {json.dumps(sorted(loose))}\n",
-            1,
-        ).replace("import os\nimport sys\n\n", "import importlib\nimport os\n"),
+        "from tests.fuzz.replay import replay\n\n",
+        "def program(np, data, read):",
     ]
-    lines = ["", "def program(read):", '    numpy.seterr(all="ignore")', '    warnings.simplefilter("ignore")']
     for i, step in enumerate(program.steps):
         if i in raising or step.kind == "error":
             lines += [
@@ -176,5 +142,10 @@ def script(program: Program, config: str, words: str) -> str:
             ]
         else:
             lines.append(f"    {step.code}")
-    lines += ['    return {k: v for k, v in locals().items() if k[0] == "v"}', ""]
-    return "\n".join([*settings, *lines]) + COMPARISON
+    lines += ['    return {k: v for k, v in locals().items() if k[0] == "v"}\n\n', 'if __name__ == "__main__":']
+    also = f", {json.dumps(sorted(loose))}" if loose else ""
+    lines.append(f"    replay(program, {json.dumps(CONFIGS[config])}{also})\n")
+    text = "\n".join(lines)
+    if "numpy." in text:
+        text = text.replace("from tests", "import numpy\n\nfrom tests", 1)
+    return text
