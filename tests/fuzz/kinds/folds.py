@@ -69,7 +69,9 @@ def reduce(g: Generator) -> Step | None:
     if rng.random() < 0.3:
         extra += ", keepdims=True"
     reads: tuple[str, ...] = (name,)
-    if op in ("sum", "min", "max", "any", "mean") and rng.random() < 0.25:
+    # NumPy adds masked floats one after another and loses digits that pairs keep.
+    sums_far = op in ("sum", "mean") and v.dtype.kind in "fc" and v.size > 1000
+    if op in ("sum", "min", "max", "any", "mean") and not sums_far and rng.random() < 0.25:
         mask = a_mask(g, v.shape)
         if mask:
             extra += f", where={mask[0]}"
