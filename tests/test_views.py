@@ -187,3 +187,11 @@ def test_views_outlive_their_base():
         agree(view, numpy.arange(size)[size // 2 :])
         del view
         agree(later, numpy.arange(size)[size // 2 :] + 1)
+
+
+@pytest.mark.parametrize("cut", [(slice(1, 1),), (slice(None), slice(0, 0)), (slice(None), slice(None), slice(2, 2))])
+def test_empty_views_are_contiguous(cut):
+    x = values("float64", (3, 4, 5))
+    m, e = mine(x)[(*cut, ..., slice(-2, None))], x[(*cut, ..., slice(-2, None))]
+    assert (m.flags.c_contiguous, m.flags.f_contiguous) == (e.flags.c_contiguous, e.flags.f_contiguous)
+    assert np.pad(m, 1).flags.c_contiguous == numpy.pad(e, 1).flags.c_contiguous

@@ -118,34 +118,24 @@ impl View {
     /// Dense in C order (axes of extent 1 and empty arrays do not matter).
     #[inline]
     pub fn is_c_contiguous(&self) -> bool {
-        let mut step = self.dtype.size() as isize;
-        for (&d, &s) in self.shape.iter().zip(&self.strides).rev() {
-            if d == 0 {
-                return true;
-            }
-            if d != 1 {
-                if s != step {
-                    return false;
-                }
-                step *= d as isize;
-            }
-        }
-        true
+        self.is_dense(self.shape.iter().zip(&self.strides).rev())
     }
 
     pub fn is_f_contiguous(&self) -> bool {
+        self.is_dense(self.shape.iter().zip(&self.strides))
+    }
+
+    /// Whether each axis steps over exactly what the ones before it cover.
+    #[inline]
+    fn is_dense<'a>(&self, inner_first: impl Iterator<Item = (&'a usize, &'a isize)>) -> bool {
         let mut step = self.dtype.size() as isize;
-        let mut dense = true;
-        for (&d, &s) in self.shape.iter().zip(&self.strides) {
-            if d == 0 {
-                return true;
+        for (&d, &s) in inner_first {
+            if d != 1 && s != step {
+                return self.shape.contains(&0);
             }
-            if d != 1 {
-                dense &= s == step;
-                step *= d as isize;
-            }
+            step *= d as isize;
         }
-        dense
+        true
     }
 
     /// First and one-past-last byte that the view touches.
