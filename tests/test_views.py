@@ -189,7 +189,7 @@ def test_views_outlive_their_base():
         agree(later, numpy.arange(size)[size // 2 :] + 1)
 
 
-@pytest.mark.parametrize("cut", [(slice(1, 1),), (slice(None), slice(0, 0)), (slice(None), slice(None), slice(2, 2))])
+@pytest.mark.parametrize("cut", [(slice(1, 1),), (slice(None), slice(0, 0)), (slice(2, 0), slice(1, 3))])
 def test_empty_views_are_contiguous(cut):
     x = values("float64", (3, 4, 5))
     m, e = mine(x)[(*cut, ..., slice(-2, None))], x[(*cut, ..., slice(-2, None))]
