@@ -169,7 +169,7 @@ from ._rounding import (
     trapezoid,
     unwrap,
 )
-from ._runtime import explain, stats, sync
+from ._runtime import explain, memory, stats, sync
 from ._shape import (
     array_split,
     atleast_1d,
@@ -211,7 +211,7 @@ __version__ = "0.1.0"
 __array_api_version__ = numpy.__array_api_version__
 
 globals().update({name: getattr(_core, name) for name in dir(_core) if isinstance(getattr(_core, name), ufunc)})
-_own = ["FallbackWarning", "OutOfMemoryError", "coverage", "explain", "reset_coverage"]
+_own = ["FallbackWarning", "OutOfMemoryError", "coverage", "explain", "memory", "reset_coverage"]
 __all__ = [*numpy.__all__, *_own, "set_fallback_warnings", "stats", "sync"]
 __getattr__, __dir__ = _mirror.mirror(numpy, globals())
 _methods.attach()

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import atexit
+import os
+import sys
 from typing import Any
 
 from . import _core
@@ -20,3 +23,26 @@ def explain(x: Any) -> str:
 def sync(x: Any = None) -> None:
     """Wait for one array, or for everything recorded so far; raises what failed meanwhile."""
     _core.sync(x)
+
+
+def memory() -> Any:
+    """The memories with their levels, and the lines of the program that hold most; prints as a table."""
+    from . import _memory  # noqa: PLC0415 (not needed to import the package)
+
+    return _memory.memory()
+
+
+def _at_exit() -> None:
+    """Finishes what is pending. A failure that nobody has read about is told, and ends the process with status 1."""
+    try:
+        _core._shutdown()
+    except Exception as e:
+        sys.stdout.flush()
+        print(f"numloom: work that was pending at exit failed\n{type(e).__name__}: {e}", file=sys.stderr, flush=True)
+        os._exit(1)
+    finally:
+        if _core.show_memory_usage():
+            print(memory(), file=sys.stderr, flush=True)
+
+
+atexit.register(_at_exit)

@@ -40,6 +40,8 @@ settings! {
     fuse: bool = "fuse", true, "1", "fuse runs of operations into one task";
     jit: bool = "jit", true, "1", "generate machine code for hot kernels";
     min_cpu_chunk: usize = "min-cpu-chunk", 16384, "16384", "smallest tile, in elements, worth a worker of its own";
+    sysmem: usize = "sysmem", memory_of_machine(), "80% of memory", "MiB of system memory for arrays";
+    show_memory_usage: bool = "show-memory-usage", false, "0", "print what the memories held at exit";
     inline_size: usize = "inline-size", 8192, "8192", "largest result, in elements, computed at once on the caller's thread";
 }
 
@@ -67,4 +69,10 @@ impl Read for bool {
 /// Cores this process may use: its affinity counts, not the machine's size.
 fn available_cores() -> usize {
     std::thread::available_parallelism().map_or(1, |n| n.get())
+}
+
+fn memory_of_machine() -> usize {
+    let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let kib = text.split_whitespace().nth(1).and_then(|k| k.parse::<usize>().ok()).unwrap_or(1 << 24);
+    (kib >> 10) * 4 / 5
 }

@@ -68,6 +68,7 @@ pub fn parse(text: &str) -> Result<Settings, ConfigError> {
         }
         settings.set(&name, value.as_deref()).map_err(bad)?;
     }
+    settings.sysmem <<= 20;
     settings.cpus = settings.cpus.max(1);
     settings.window_size = settings.window_size.max(1);
     settings.min_cpu_chunk = settings.min_cpu_chunk.max(1);

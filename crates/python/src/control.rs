@@ -50,8 +50,8 @@ fn _after_fork_in_child() {
 }
 
 #[pyfunction]
-fn _shutdown(py: Python<'_>) {
-    py.detach(record::shutdown);
+fn _shutdown(py: Python<'_>) -> PyResult<()> {
+    py.detach(record::shutdown).map_err(|e| errors::raise(py, e))
 }
 
 pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -66,6 +66,5 @@ pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     if let Some(register) = py.import("os")?.getattr_opt("register_at_fork")? {
         register.call((), Some(&hooks))?;
     }
-    py.import("atexit")?.call_method1("register", (wrap_pyfunction!(_shutdown, m)?,))?;
-    Ok(())
+    m.add_function(wrap_pyfunction!(_shutdown, m)?)
 }

@@ -1,6 +1,6 @@
 //! From errors of execution to Python exceptions, and the sync points that raise them.
 
-use crate::{fperr, provenance};
+use crate::{account, fperr, provenance};
 use numloom_runtime::{Array, ErrorKind, ExecError, record};
 use pyo3::exceptions::{PyIndexError, PyMemoryError, PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -58,6 +58,9 @@ pub fn is_unsupported(py: Python<'_>, e: &PyErr) -> bool {
 
 /// The exception of an operation that failed, naming its line.
 pub fn raise(py: Python<'_>, e: ExecError) -> PyErr {
+    if let Some(a) = &e.account {
+        return account::out_of_memory(py, &e, a).unwrap_or_else(|failed| failed);
+    }
     let message = match provenance::text(py, e.provenance) {
         Some(at) => format!("{}\n  in {} at {}:{}", e.message, e.op, at.file, at.line),
         None => e.message.clone(),

@@ -1,5 +1,6 @@
 //! `numloom._core`: the classes and functions of the bindings. `README.md` says who does what.
 
+mod account;
 mod assign;
 mod control;
 mod convert;
@@ -9,11 +10,11 @@ mod errors;
 mod flags;
 mod fperr;
 mod handle;
+mod heap;
 mod index;
 mod join;
 mod layout;
 mod manipulate;
-mod memory;
 mod methods;
 mod numpy_api;
 mod operators;
@@ -32,7 +33,7 @@ use pyo3::prelude::*;
 #[pymodule]
 fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     let py = m.py();
-    memory::init();
+    heap::init();
     numpy_api::init(py)?;
     m.add_class::<handle::NdArray>()?;
     m.add_class::<handle::Scalar>()?;
@@ -42,6 +43,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     create::register(m)?;
     protocols::register(m)?;
     control::register(m)?;
+    account::register(m)?;
     m.add_function(wrap_pyfunction!(join::join, m)?)?;
     m.add_function(wrap_pyfunction!(manipulate::broadcast_to, m)?)?;
     m.add_function(wrap_pyfunction!(manipulate::strided_view, m)?)?;

@@ -2,11 +2,10 @@
 
 use crate::array::Array;
 use crate::cursor::Cursor;
-use crate::error::{ErrorKind, ExecError};
+use crate::error::ExecError;
 use crate::node;
 use crate::operation::{Kind, Operation, Place, Source};
 use crate::plan::{self, TaskWork};
-use crate::prepare::out_of_memory;
 use crate::provenance::Provenance;
 use crate::record::{MapOp, Operand};
 use crate::stats;
@@ -36,11 +35,6 @@ pub fn is_possible<'a>(elements: usize, mut reads: impl Iterator<Item = &'a Arra
 #[inline]
 fn is_slice_of_many(a: &Array, elements: usize) -> bool {
     elements > 1024 && a.store.nbytes() / 32 > elements * a.view.dtype.size()
-}
-
-pub fn no_memory(bytes: usize, op: &'static str) -> ExecError {
-    let message = out_of_memory(bytes);
-    ExecError { kind: ErrorKind::OutOfMemory, message, op, provenance: Provenance::default() }
 }
 
 /// The longest array that `map_new` and `run_small` take: one call of a block loop.
@@ -111,7 +105,7 @@ pub fn map_new(op: ScalarOp, lp: u8, ins: &[Operand]) -> Option<Result<(Array, u
     }
     let store = match Store::to_fill(n * dtype.size()) {
         Ok(s) => s,
-        Err(e) => return Some(Err(no_memory(e.0, op.name()))),
+        Err(e) => return Some(Err(ExecError::no_memory(e, op.name(), Provenance::default()))),
     };
     let to = store.ptr();
     fp_clear();
@@ -186,7 +180,7 @@ pub fn run_small(op: MapOp, ins: &[Operand], out: &Array) -> Option<Result<u8>> 
     }
     let base = match out.store.materialise() {
         Ok(p) => p,
-        Err(e) => return Some(Err(no_memory(e.0, "operation"))),
+        Err(e) => return Some(Err(ExecError::no_memory(e, "operation", Provenance::default()))),
     };
     fp_clear();
     // SAFETY: offset and extent lie inside the store, and nothing recorded touches it; inputs as in `map_new`.
@@ -366,7 +360,7 @@ pub fn run_dense(op: MapOp, ins: &[Operand], outs: &[&Array]) -> Option<Result<u
     }
     let base = match out.store.materialise() {
         Ok(p) => p,
-        Err(e) => return Some(Err(no_memory(e.0, "operation"))),
+        Err(e) => return Some(Err(ExecError::no_memory(e, "operation", Provenance::default()))),
     };
     // SAFETY: offset and extent lie inside the store; nothing else touches it (`is_possible`).
     let mut flags = 0;
@@ -418,7 +412,7 @@ pub fn run_strided(op: MapOp, ins: &[Operand], outs: &[&Array], mask: Option<&Ar
         MapOp::Iota { .. } => (SmallVec::new(), SmallVec::from_slice(&[outs[0].view.dtype])),
     };
     let cursor = |a: &Array| -> Result<Cursor> {
-        let base = a.store.materialise().map_err(|e| no_memory(e.0, name))?;
+        let base = a.store.materialise().map_err(|e| ExecError::no_memory(e, name, Provenance::default()))?;
         Ok(Cursor::new(base, &a.view, shape))
     };
     let mut sources: SmallVec<[BlockSource; 3]> = SmallVec::new();
@@ -555,7 +549,7 @@ pub fn fold_dense(
     let fold = fold_fn(op, lp as usize)?;
     let to = match out.store.materialise() {
         Ok(p) => p,
-        Err(e) => return Some(Err(no_memory(e.0, "reduce"))),
+        Err(e) => return Some(Err(ExecError::no_memory(e, "reduce", Provenance::default()))),
     };
     let (size, combine) = (dtype.size(), block_fn(op, lp as usize));
     let mut flags = 0;
@@ -602,7 +596,7 @@ pub fn run_planned(op: Operation) -> Result<u8> {
     let name = op.name();
     let address = |spot: &node::Spot| -> Result<numloom_cpu::Operand> {
         let store = &nodes.stores[spot.store as usize].store;
-        let base = store.materialise().map_err(|e| no_memory(e.0, name))?;
+        let base = store.materialise().map_err(|e| ExecError::no_memory(e, name, Provenance::default()))?;
         // SAFETY: a view's offset lies inside its store.
         let ptr = unsafe { base.add(spot.view.offset) };
         Ok(numloom_cpu::Operand { ptr, dtype: spot.view.dtype, strides: spot.view.strides.clone() })

@@ -23,10 +23,13 @@ mod slices;
 
 // map, execute, retire
 mod fp;
+pub mod memory;
 mod packed;
+mod piecemeal;
 mod pool;
 mod prepare;
 mod retire;
+mod spill;
 mod stats;
 mod task;
 
@@ -35,6 +38,6 @@ mod explain;
 mod sync;
 
 pub use array::Array;
-pub use error::{ErrorKind, ExecError};
+pub use error::{Account, ErrorKind, ExecError};
 pub use provenance::Provenance;
 pub use record::{MapOp, Operand};

@@ -67,6 +67,12 @@ impl Operation {
         Operation { kind, ins, outs, mask, at: self.at, fresh: self.fresh, times: self.times }
     }
 
+    /// Stands in where an operation was taken out for a while.
+    pub fn nothing() -> Operation {
+        let (ins, outs) = (SmallVec::new(), SmallVec::new());
+        Operation { kind: Kind::Nonzero, ins, outs, mask: None, at: Provenance::default(), fresh: 0, times: 0 }
+    }
+
     pub fn name(&self) -> &'static str {
         match &self.kind {
             Kind::Map(MapOp::Scalar { op, .. }) => op.name(),

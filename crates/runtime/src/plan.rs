@@ -46,6 +46,13 @@ pub struct FusedPlan {
     pub blamed: Mutex<Blamed>,
 }
 
+impl FusedPlan {
+    /// Its operands, then its reductions' results: the order of `stores_of`.
+    pub fn spots(&self) -> impl Iterator<Item = &Spot> {
+        self.operands.iter().chain(self.folded.iter().map(|f| &f.spot))
+    }
+}
+
 pub struct Plan {
     pub tasks: Vec<TaskPlan>,
 }
@@ -133,8 +140,7 @@ pub fn compiled(kernel: Kernel) -> Arc<Compiled> {
 
 /// The stores of a plan's operands, then of its reductions' results, in the window at hand.
 pub fn stores_of(plan: &FusedPlan, nodes: &Nodes) -> Vec<Arc<Store>> {
-    let spots = plan.operands.iter().chain(plan.folded.iter().map(|f| &f.spot));
-    spots.map(|s| nodes.stores[s.store as usize].store.clone()).collect()
+    plan.spots().map(|s| nodes.stores[s.store as usize].store.clone()).collect()
 }
 
 /// The values of a plan's parameters in the window at hand.

@@ -1,7 +1,7 @@
 //! The memory pool: bytes of instances. Small ones come from the heap, large ones from blocks that are kept when
 //! they are freed.
 
-use crate::stats;
+use crate::memory::{self, NoMemory};
 use numloom_threads::{Blocks, Source};
 use std::alloc::Layout;
 
@@ -12,12 +12,8 @@ const ALIGN: usize = 64;
 
 static BLOCKS: Blocks<System> = Blocks::new(System);
 
-/// No memory: the bytes that were asked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct NoMemory(pub usize);
-
 /// The size a block of `nbytes` really has: in steps of less than a hundredth, so that similar sizes share blocks.
-fn rounded(nbytes: usize) -> usize {
+pub fn rounded(nbytes: usize) -> usize {
     if nbytes < MAPPED {
         return nbytes.max(1).next_multiple_of(ALIGN);
     }
@@ -25,41 +21,31 @@ fn rounded(nbytes: usize) -> usize {
     nbytes.next_multiple_of(step)
 }
 
-/// What the machine has: asking for more would only be found out when the pages are touched.
-fn capacity() -> usize {
-    static CAPACITY: std::sync::OnceLock<usize> = std::sync::OnceLock::new();
-    *CAPACITY.get_or_init(|| {
-        // SAFETY: plain queries.
-        let (pages, page) = unsafe { (libc::sysconf(libc::_SC_PHYS_PAGES), libc::sysconf(libc::_SC_PAGESIZE)) };
-        if pages > 0 && page > 0 { pages as usize * page as usize } else { isize::MAX as usize }
-    })
-}
-
 pub fn allocate(nbytes: usize) -> Result<*mut u8, NoMemory> {
-    if nbytes >= MAPPED && nbytes.saturating_add(stats::live_bytes()) > capacity() {
-        return Err(NoMemory(nbytes));
-    }
     let size = rounded(nbytes);
-    stats::allocated(size);
-    let got = if size < MAPPED { heap(size) } else { BLOCKS.take(size) };
-    if got.is_none() {
-        stats::freed(size);
+    if memory::is_made_to_fail() {
+        return Err(NoMemory::new(nbytes));
     }
-    got.ok_or(NoMemory(nbytes))
+    memory::take(size)?;
+    let got = if size < MAPPED { heap(size) } else { BLOCKS.take(size) };
+    got.ok_or_else(|| {
+        memory::give(size);
+        NoMemory::new(nbytes)
+    })
 }
 
 /// # Safety
 /// `ptr` must come from `allocate(nbytes)` and not be used afterwards.
 pub unsafe fn free(ptr: *mut u8, nbytes: usize) {
     let size = rounded(nbytes);
-    stats::freed(size);
     if size < MAPPED {
         // SAFETY: same layout as in `heap`.
         unsafe { std::alloc::dealloc(ptr, Layout::from_size_align_unchecked(size, ALIGN)) };
-        return;
+    } else {
+        // SAFETY: a mapped block, from `take` of the same size.
+        unsafe { BLOCKS.give(ptr, size) };
     }
-    // SAFETY: a mapped block, from `take` of the same size.
-    unsafe { BLOCKS.give(ptr, size) };
+    memory::give(size);
 }
 
 fn heap(size: usize) -> Option<*mut u8> {
@@ -132,6 +118,6 @@ mod tests {
 
     #[test]
     fn absurd_sizes_are_refused() {
-        assert_eq!(allocate(usize::MAX / 2), Err(NoMemory(usize::MAX / 2)));
+        assert_eq!(allocate(usize::MAX / 2).unwrap_err().0.bytes, usize::MAX / 2);
     }
 }

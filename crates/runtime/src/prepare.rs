@@ -2,11 +2,14 @@
 
 use crate::array::UNSIZED;
 use crate::chain::{BoundStep, ChainRun};
-use crate::error::{ErrorKind, ExecError};
+use crate::error::ExecError;
+use crate::memory;
 use crate::node::{self, Spot, StoreId};
 use crate::operation::{Kind, Operation, Place, Source};
 use crate::packed;
 use crate::plan::{self, FusedPlan};
+use crate::pool;
+use crate::provenance::Provenance;
 use crate::stats;
 use crate::store::Store;
 use crate::task::{Payload, Prepared, Work, raw_view};
@@ -14,11 +17,17 @@ use numloom_cpu::{Launch, Operand, Output};
 use numloom_ir::Value;
 use numloom_ir::kernel::Instr;
 use numloom_library::Args;
+use smallvec::SmallVec;
 use std::sync::Arc;
 
 type Result<T> = std::result::Result<T, ExecError>;
 
+/// Memory and addresses for a task. All its new instances get room at once or not at all.
 pub fn prepare(work: &Work) -> Result<Prepared> {
+    memory::while_binding(|| bound(work))
+}
+
+fn bound(work: &Work) -> Result<Prepared> {
     let payload = work.payload.lock();
     match payload.as_ref() {
         None => Ok(Prepared::Done),
@@ -26,12 +35,16 @@ pub fn prepare(work: &Work) -> Result<Prepared> {
             if let Some(e) = poison(stores.iter()) {
                 return Err(e);
             }
+            let _room = room(work, stores.iter())?;
             bind(work, plan, stores, params.clone())
         }
         Some(Payload::Chain { plan, stores, params, blamed }) => {
             if let Some(e) = poison(stores.iter().flatten()) {
                 return Err(e);
             }
+            let kept = |(spot, _): &(&Spot, &Arc<Store>)| !plan.locals.iter().any(|(l, _)| *l == spot.store);
+            let all = plan.steps.iter().zip(stores).flat_map(|(f, s)| f.spots().zip(s)).filter(kept);
+            let _room = room(work, all.map(|(_, s)| s))?;
             let steps = plan.steps.iter().zip(stores).zip(params);
             let steps = steps.map(|((f, s), p)| bind_step(work, f, s, p, &plan.locals)).collect::<Result<Vec<_>>>()?;
             let jit = numloom_config::current().jit;
@@ -42,25 +55,21 @@ pub fn prepare(work: &Work) -> Result<Prepared> {
             let ops = work.ops.lock();
             let Some(op) = ops.first() else { return Ok(Prepared::Done) };
             let stores: Vec<_> = op.reads().map(|p| p.store.clone()).collect();
-            let fail = |kind, message| ExecError { kind, message, op: op.name(), provenance: op.at };
             if let Some(e) = poison(stores.iter()) {
                 return Err(e);
             }
-            let memory = |p: &Place| {
-                let r = p.store.materialise();
-                r.map_err(|e| fail(ErrorKind::OutOfMemory, out_of_memory(e.0)))
-            };
             match &op.kind {
                 Kind::Library(library) => {
+                    let _room = room(work, op.reads().chain(&op.outs).map(|p| &p.store))?;
                     for p in op.reads().chain(&op.outs) {
-                        memory(p)?;
+                        address_for(op, &p.store)?;
                     }
                     let view = |p: &Place| raw_view(&p.store, &sized(p));
                     let args = Args { ins: op.reads().map(view).collect(), outs: op.outs.iter().map(view).collect() };
                     let phases = library.phases(&args);
                     Ok(Prepared::Library { own: None, args, phases })
                 }
-                Kind::Pack | Kind::Unpack | Kind::Nonzero => packed::prepare(op).map_err(|(kind, m)| fail(kind, m)),
+                Kind::Pack | Kind::Unpack | Kind::Nonzero => packed::prepare(op),
                 Kind::Map(_) | Kind::Reduce { .. } => late(work, op),
             }
         }
@@ -115,10 +124,6 @@ fn poison<'a>(stores: impl Iterator<Item = &'a Arc<Store>>) -> Option<ExecError>
     stores.into_iter().find_map(|s| s.error.get().map(|e| (**e).clone()))
 }
 
-pub fn out_of_memory(bytes: usize) -> String {
-    format!("Unable to allocate {bytes} bytes")
-}
-
 /// A step of a chain: operands that live in a tile buffer get their offset inside a row for an address.
 fn bind_step(
     work: &Work,
@@ -158,8 +163,38 @@ fn bind_step(
     Ok(step)
 }
 
+/// The store's address; if it has none, for the operation of the task that writes it.
 fn memory(work: &Work, store: &Store) -> Result<*mut u8> {
-    store.materialise().map_err(|e| work.failure(ErrorKind::OutOfMemory, out_of_memory(e.0)))
+    let there = store.ptr();
+    if !there.is_null() {
+        return Ok(there);
+    }
+    let ops = work.ops.lock();
+    let writes = |o: &&Operation| o.outs.iter().any(|p| std::ptr::eq(&*p.store, store));
+    match ops.iter().find(writes).or(ops.first()) {
+        Some(op) => address_for(op, store),
+        None => store.materialise().map_err(|e| ExecError::no_memory(e, "task", Provenance::default())),
+    }
+}
+
+fn address_for(op: &Operation, store: &Store) -> Result<*mut u8> {
+    store.materialise_for(op.name(), op.at).map_err(|e| ExecError::no_memory(e, op.name(), op.at))
+}
+
+/// Room for those of the stores that have no memory yet.
+fn room<'a>(work: &Work, stores: impl Iterator<Item = &'a Arc<Store>>) -> Result<memory::Room> {
+    let mut new: SmallVec<[&Arc<Store>; 8]> = SmallVec::new();
+    for s in stores.filter(|s| s.ptr().is_null() && s.nbytes() > 1024) {
+        if !new.iter().any(|n| Arc::ptr_eq(n, s)) {
+            new.push(s);
+        }
+    }
+    let bytes = new.iter().map(|s| pool::rounded(s.nbytes())).sum();
+    memory::room(bytes).map_err(|mut e| {
+        e.0.store_at = new.iter().max_by_key(|s| s.nbytes()).map_or(Provenance::default(), |s| s.provenance);
+        let (op, at) = work.headline();
+        ExecError::no_memory(e, op, at)
+    })
 }
 
 /// Counts the bytes a task reads and writes, but for what stays in a tile.

@@ -3,6 +3,7 @@
 use crate::array::{Array, UNSIZED};
 use crate::error::{ErrorKind, ExecError};
 use crate::inline;
+use crate::memory::TRACKED;
 use crate::node::conflict;
 use crate::operation::Kind;
 use crate::provenance::Provenance;
@@ -52,15 +53,12 @@ pub fn empty_view(view: View, at: impl FnOnce() -> Provenance) -> Result<Array> 
     let size = numloom_ir::view::checked_size(&view.shape).and_then(|n| n.checked_mul(view.dtype.size()));
     let Some(nbytes) = size.filter(|&n| n <= isize::MAX as usize) else {
         let message = "array is too big; `arr.size * arr.dtype.itemsize` is larger than the maximum possible size.";
-        return Err(ExecError { kind: ErrorKind::Value, message: message.into(), op: "empty", provenance: at() });
+        return Err(ExecError::new(ErrorKind::Value, message, "empty", at()));
     };
     // A small store's line is never asked for: it is not worth finding out.
-    let provenance = if nbytes > SMALL_STORE { at() } else { Provenance::default() };
-    Ok(Array::new(Arc::new(Store::new(nbytes, provenance)), view))
+    let provenance = if nbytes >= TRACKED { at() } else { Provenance::default() };
+    Ok(Array::new(Arc::new(Store::for_view(&view, nbytes, provenance)), view))
 }
-
-/// Stores of at most this many bytes carry no line of their own.
-const SMALL_STORE: usize = 64 << 10;
 
 /// A new array holding a copy of foreign memory (strides in bytes).
 ///
@@ -78,7 +76,7 @@ pub unsafe fn from_host(
     let view = View { dtype, offset: 0, shape: Dims::from_slice(shape), strides: keep };
     let out = empty_view(view, at)?;
     if out.view.size() > 0 {
-        let to = out.store.materialise().map_err(|e| inline::no_memory(e.0, "array"))?;
+        let to = out.store.materialise().map_err(|e| ExecError::no_memory(e, "array", out.store.provenance))?;
         crate::host_copy::copy(dtype.size(), shape, ptr, strides, to, &out.view.strides);
     }
     out.store.wrote();
@@ -346,7 +344,7 @@ fn library_through_copy(
 /// All phases and tiles, one after another, on this thread.
 fn run_library(op: &dyn LibraryOp, ins: &[&Array], outs: &[&Array]) -> Result<()> {
     let view = |a: &&Array| -> Result<numloom_library::RawView> {
-        a.store.materialise().map_err(|e| inline::no_memory(e.0, op.name()))?;
+        a.store.materialise().map_err(|e| ExecError::no_memory(e, op.name(), Provenance::default()))?;
         Ok(crate::task::raw_view(&a.store, &a.view))
     };
     let args =
@@ -368,7 +366,7 @@ fn library_error(e: LibraryError, op: &'static str) -> ExecError {
         LibraryError::LinAlg(_) => ErrorKind::LinAlg,
         LibraryError::Memory(_) => ErrorKind::OutOfMemory,
     };
-    ExecError { kind, message: e.to_string(), op, provenance: Provenance::default() }
+    ExecError::new(kind, e.to_string(), op, Provenance::default())
 }
 
 /// `x[mask]` for a mask of x's shape: a 1-d array whose length stays unknown (`Array::symbol`).
@@ -550,6 +548,6 @@ pub fn after_fork_in_child() {
 }
 
 /// At interpreter exit: finishes or drops pending work and stops the threads.
-pub fn shutdown() {
-    crate::sync::shutdown();
+pub fn shutdown() -> Result<()> {
+    crate::sync::shutdown()
 }

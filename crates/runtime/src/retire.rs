@@ -2,6 +2,7 @@
 
 use crate::error::{ExecError, FpReport};
 use crate::fp;
+use crate::operation::Operation;
 use crate::stats;
 use crate::task::Work;
 use parking_lot::Mutex;
@@ -26,15 +27,10 @@ pub fn retire(work: &Work, error: Option<ExecError>) {
     let ops = std::mem::take(&mut *work.ops.lock());
     if let Some(e) = error {
         let e = Arc::new(e);
-        let mut known = false;
-        for op in &ops {
-            known |= op.reads().any(|p| p.store.is_broken());
-            for (_, p) in op.outs.iter().enumerate().filter(|(k, _)| op.fresh >> (*k).min(7) & 1 == 1) {
-                let _ = p.store.error.set(e.clone());
-            }
-        }
+        let known = ops.iter().flat_map(|op| op.reads()).any(|p| p.store.is_broken());
+        ops.iter().for_each(|op| leave_without_contents(op, &e));
         if !known {
-            FAILURES.lock().push((*e).clone());
+            keep_failure((*e).clone());
         }
     }
     work.payload.lock().take();
@@ -42,6 +38,18 @@ pub fn retire(work: &Work, error: Option<ExecError>) {
         op.withdraw();
     }
     stats::count(&stats::TASKS, 1);
+}
+
+/// What the operation would have made first raises the error whenever it is read.
+pub fn leave_without_contents(op: &Operation, e: &Arc<ExecError>) {
+    for (_, p) in op.outs.iter().enumerate().filter(|(k, _)| op.fresh >> (*k).min(7) & 1 == 1) {
+        let _ = p.store.error.set(e.clone());
+    }
+}
+
+/// Keeps a failure for the next sync point.
+pub fn keep_failure(e: ExecError) {
+    FAILURES.lock().push(e);
 }
 
 /// The oldest failure nobody has been told about.

@@ -184,15 +184,6 @@ fn is_whole(p: &Place, domain: &Dims) -> bool {
     p.view.offset == 0 && p.view.shape == *domain && p.view.is_c_contiguous() && p.store.nbytes() == p.view.nbytes()
 }
 
-/// Nobody but the counted operations can see the store.
-fn is_private(s: &Store, reads: u32, writes: u32) -> bool {
-    // A reader is announced before the handle it came from goes, so look in that order.
-    s.handles.load(Ordering::Acquire) == 0
-        && s.exposed.load(Ordering::Acquire) == 0
-        && s.pending_reads.load(Ordering::Acquire) == reads
-        && s.pending_writes.load(Ordering::Acquire) == writes
-}
-
 impl<'a> Template<'a> {
     fn new(ops: &'a [Operation]) -> Option<Template<'a>> {
         let domain = ops.iter().find_map(|o| domain_of(o).ok().flatten())?.clone();
@@ -222,7 +213,7 @@ impl<'a> Template<'a> {
                 }
             }
         }
-        t.temps.iter().all(|x| is_private(x.store, x.reads, x.writes)).then_some(t)
+        t.temps.iter().all(|x| x.store.is_private(x.reads, x.writes)).then_some(t)
     }
 
     /// Takes in the next body, if it is the same work one slice further.
@@ -321,7 +312,7 @@ impl<'a> Template<'a> {
             }
         }
         // A fresh write makes each temporary, so different temporaries are different stores.
-        self.temps.iter().zip(twins).all(|(t, twin)| twin.is_some_and(|s| is_private(s, t.reads, t.writes)))
+        self.temps.iter().zip(twins).all(|(t, twin)| twin.is_some_and(|s| s.is_private(t.reads, t.writes)))
     }
 
     /// Whether what is no temporary, grown to `extent`, still only meets element by element.

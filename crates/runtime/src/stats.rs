@@ -29,26 +29,13 @@ counters! {
     SYNCS: "sync points";
     BYTES_READ: "bytes read by tasks";
     BYTES_WRITTEN: "bytes written by tasks";
-    LIVE_BYTES: "bytes of instances now";
-    PEAK_BYTES: "most bytes of instances at once";
+    LIVE_BYTES: "bytes of instances in SYSTEM_MEM now";
+    PEAK_BYTES: "most bytes of instances in SYSTEM_MEM at once";
 }
 
 #[inline]
 pub fn count(counter: &AtomicU64, n: usize) {
     counter.fetch_add(n as u64, Ordering::Relaxed);
-}
-
-pub fn allocated(n: usize) {
-    let now = LIVE_BYTES.fetch_add(n as u64, Ordering::Relaxed) + n as u64;
-    PEAK_BYTES.fetch_max(now, Ordering::Relaxed);
-}
-
-pub fn freed(n: usize) {
-    LIVE_BYTES.fetch_sub(n as u64, Ordering::Relaxed);
-}
-
-pub fn live_bytes() -> usize {
-    LIVE_BYTES.load(Ordering::Relaxed) as usize
 }
 
 /// Counts an operation that ran inline. Callers hold the interpreter's lock, so a plain addition loses nothing that

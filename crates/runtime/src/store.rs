@@ -1,10 +1,11 @@
 //! A store: a logical array of bytes, with the line that made it and its memory once it has one.
 
 use crate::error::ExecError;
-use crate::pool::{self, NoMemory};
+use crate::memory::{self, Memory, NoMemory};
+use crate::pool;
 use crate::provenance::Provenance;
 use crate::task::Task;
-use numloom_ir::{ScalarOp, Value, View};
+use numloom_ir::{DType, Dims, ScalarOp, Value, View};
 use parking_lot::Mutex;
 use smallvec::SmallVec;
 use std::alloc::Layout;
@@ -19,6 +20,8 @@ pub struct Store {
     nbytes: AtomicUsize,
     data: AtomicPtr<u8>,
     pub(crate) provenance: Provenance,
+    /// Type and extents of a store large enough to be told of.
+    extent: Option<Box<(DType, Dims)>>,
     /// Python handles; 0 means nobody outside the window can read it any more.
     pub(crate) handles: AtomicU32,
     /// Operations recorded and not yet retired that read, and that write, this store.
@@ -119,7 +122,7 @@ fn allocate(nbytes: usize) -> Result<*mut u8, NoMemory> {
         return pool::allocate(nbytes);
     }
     let p = allocate_small(nbytes);
-    if p.is_null() { Err(NoMemory(nbytes)) } else { Ok(p) }
+    if p.is_null() { Err(NoMemory::new(nbytes)) } else { Ok(p) }
 }
 
 /// # Safety
@@ -136,6 +139,7 @@ impl Store {
             nbytes: AtomicUsize::new(nbytes),
             data: AtomicPtr::new(std::ptr::null_mut()),
             provenance,
+            extent: None,
             handles: AtomicU32::new(0),
             pending_reads: AtomicU32::new(0),
             pending_writes: AtomicU32::new(0),
@@ -149,6 +153,24 @@ impl Store {
             owner: None,
             mark: AtomicU64::new(0),
             accesses: Mutex::new(Vec::new()),
+        }
+    }
+
+    /// A store for the elements of a dense view.
+    #[inline]
+    pub(crate) fn for_view(view: &View, nbytes: usize, provenance: Provenance) -> Store {
+        let mut s = Store::new(nbytes, provenance);
+        if nbytes >= memory::TRACKED {
+            s.extent = Some(Box::new((view.dtype, view.shape.clone())));
+        }
+        s
+    }
+
+    /// Type and extents of what it holds; bytes where nobody said.
+    pub(crate) fn extent(&self) -> (DType, Dims) {
+        match &self.extent {
+            Some(e) => (**e).clone(),
+            None => (DType::U8, Dims::from_slice(&[self.nbytes()])),
         }
     }
 
@@ -213,20 +235,54 @@ impl Store {
     /// the only pending access) calls this, so two allocations cannot race for long: the loser frees.
     #[inline]
     pub fn materialise(&self) -> Result<*mut u8, NoMemory> {
-        let p = self.ptr();
-        if p.is_null() { self.allocate() } else { Ok(p) }
+        self.materialise_for("array", self.provenance)
     }
 
-    fn allocate(&self) -> Result<*mut u8, NoMemory> {
+    /// The same, for an operation and its line.
+    #[inline]
+    pub fn materialise_for(&self, op: &'static str, at: Provenance) -> Result<*mut u8, NoMemory> {
+        let p = self.ptr();
+        if p.is_null() { self.allocate(op, at) } else { Ok(p) }
+    }
+
+    fn allocate(&self, op: &'static str, at: Provenance) -> Result<*mut u8, NoMemory> {
         let n = self.nbytes();
-        let p = allocate(n)?;
+        let p = allocate(n).map_err(|mut e| {
+            e.0.store_at = self.provenance;
+            e
+        })?;
         match self.data.compare_exchange(std::ptr::null_mut(), p, Ordering::AcqRel, Ordering::Acquire) {
-            Ok(_) => Ok(p),
+            Ok(_) => {
+                memory::note(p, Memory::System, n, self, op, at);
+                Ok(p)
+            }
             Err(other) => {
                 // SAFETY: `p` was never shared.
                 unsafe { free(p, n) };
                 Ok(other)
             }
+        }
+    }
+
+    /// Nobody but operations that read and write it this often can see the store.
+    pub(crate) fn is_private(&self, reads: u32, writes: u32) -> bool {
+        // A reader is announced before the handle it came from goes, so look in that order.
+        self.handles.load(Ordering::Acquire) == 0
+            && self.exposed.load(Ordering::Acquire) == 0
+            && self.pending_reads.load(Ordering::Acquire) == reads
+            && self.pending_writes.load(Ordering::Acquire) == writes
+    }
+
+    /// Gives the memory back. Nobody may read the contents any more.
+    pub(crate) fn release(&self) {
+        if self.owner.is_some() {
+            return;
+        }
+        let p = self.data.swap(std::ptr::null_mut(), Ordering::AcqRel);
+        if !p.is_null() {
+            memory::forget(p, self.nbytes());
+            // SAFETY: the bytes came from `allocate`, and nobody uses them any more.
+            unsafe { free(p, self.nbytes()) };
         }
     }
 
@@ -250,10 +306,6 @@ impl Store {
 
 impl Drop for Store {
     fn drop(&mut self) {
-        let p = *self.data.get_mut();
-        if !p.is_null() && self.owner.is_none() {
-            // SAFETY: the last reference is going; the bytes came from `allocate`.
-            unsafe { free(p, self.nbytes()) };
-        }
+        self.release();
     }
 }

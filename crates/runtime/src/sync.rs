@@ -2,7 +2,6 @@
 
 use crate::array::{Array, UNSIZED};
 use crate::error::{ErrorKind, ExecError, FpReport};
-use crate::inline;
 use crate::retire;
 use crate::stats;
 use crate::store::Store;
@@ -64,7 +63,7 @@ pub fn resolve(a: &mut Array) -> Result<()> {
     let Some(&count) = symbol.get() else {
         let message = "the length of a boolean index was never found".to_string();
         let (op, provenance) = ("boolean index", a.store.provenance);
-        return Err(ExecError { kind: ErrorKind::Internal, message, op, provenance });
+        return Err(ExecError::new(ErrorKind::Internal, message, op, provenance));
     };
     debug_assert_eq!(a.view.shape[0], UNSIZED);
     a.view.shape[0] = count;
@@ -73,7 +72,7 @@ pub fn resolve(a: &mut Array) -> Result<()> {
 
 /// The address of the view's first element. The array must be ready; memory is made if nothing wrote it yet.
 pub fn data(a: &Array) -> Result<*mut u8> {
-    let base = a.store.materialise().map_err(|e| inline::no_memory(e.0, "array"))?;
+    let base = a.store.materialise().map_err(|e| ExecError::no_memory(e, "array", a.store.provenance))?;
     // SAFETY: a view's offset lies inside its store.
     Ok(unsafe { base.add(a.view.offset) })
 }
@@ -108,8 +107,9 @@ pub(crate) fn after_fork_in_child() {
 }
 
 /// Waits for what is in flight, then stops the threads.
-pub(crate) fn shutdown() {
-    let _ = sync_all(|| false);
+pub(crate) fn shutdown() -> Result<()> {
+    let done = sync_all(|| false);
     WINDOW.stop();
     SCHEDULER.stop();
+    done.map(|_| ())
 }

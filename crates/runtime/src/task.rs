@@ -4,6 +4,7 @@ use crate::chain::{ChainPlan, ChainRun};
 use crate::error::{ErrorKind, ExecError};
 use crate::fp::Blamed;
 use crate::operation::{Kind, Operation};
+use crate::piecemeal;
 use crate::plan::FusedPlan;
 use crate::prepare;
 use crate::provenance::Provenance;
@@ -68,7 +69,10 @@ impl Job for Work {
     type Error = ExecError;
 
     fn bind(&self) -> Result<Prepared, ExecError> {
-        prepare::prepare(self)
+        match prepare::prepare(self) {
+            Err(e) if piecemeal::helps(self, &e) => Ok(piecemeal::run(self)),
+            done => done,
+        }
     }
 
     fn phases(prepared: &Prepared) -> &[usize] {
@@ -125,7 +129,7 @@ impl Work {
 
     pub fn failure(&self, kind: ErrorKind, message: String) -> ExecError {
         let (op, provenance) = self.headline();
-        ExecError { kind, message, op, provenance }
+        ExecError::new(kind, message, op, provenance)
     }
 
     /// The library operation of an opaque task. It stays in place until retirement.

@@ -15,6 +15,10 @@ pub struct Scheduler<J: Job> {
     /// Threads that wait for `changed`.
     sleepers: AtomicUsize,
     in_flight: AtomicUsize,
+    /// Tasks taken from the queue and not over: they hold memory, or are about to.
+    busy: AtomicUsize,
+    /// Of those, the ones whose binding waits in `assist`.
+    starving: AtomicUsize,
     stop: AtomicBool,
     workers: Mutex<Vec<thread::JoinHandle<()>>>,
 }
@@ -32,6 +36,8 @@ impl<J: Job> Scheduler<J> {
             changed: Condvar::new(),
             sleepers: AtomicUsize::new(0),
             in_flight: AtomicUsize::new(0),
+            busy: AtomicUsize::new(0),
+            starving: AtomicUsize::new(0),
             stop: AtomicBool::new(false),
             workers: Mutex::new(Vec::new()),
         }
@@ -112,14 +118,41 @@ impl<J: Job> Scheduler<J> {
             task.bind();
             self.advance(&task, 0);
         }
+        self.run_tiles(&task, end);
+        true
+    }
+
+    fn run_tiles(&self, task: &Arc<Task<J>>, end: Option<Deadline>) {
         while let Some((phase, tile)) = task.claim() {
             if task.run(phase, tile) {
-                self.advance(&task, phase + 1);
+                self.advance(task, phase + 1);
             } else if end.is_some_and(Deadline::passed) {
                 // With tiles left, the task still stands in the queue.
                 break;
             }
         }
+    }
+
+    /// For a thread that needs what busy tasks hold: runs tiles of one that is bound, or waits until something
+    /// changes. False when no other task is busy but such as wait here, too; then one of those gives up.
+    /// `binding`: the thread binds a task itself.
+    pub fn assist(&self, binding: bool) -> bool {
+        let mut ready = self.ready.lock();
+        let starving = self.starving.load(Ordering::Acquire) + binding as usize;
+        if self.busy.load(Ordering::Acquire) <= starving {
+            return false;
+        }
+        let bound = ready.iter().find(|t| t.is_bound() && t.has_tiles()).cloned();
+        if let Some(task) = bound {
+            drop(ready);
+            self.run_tiles(&task, None);
+            return true;
+        }
+        self.starving.fetch_add(binding as usize, Ordering::AcqRel);
+        self.sleepers.fetch_add(1, Ordering::AcqRel);
+        self.changed.wait(&mut ready);
+        self.sleepers.fetch_sub(1, Ordering::AcqRel);
+        self.starving.fetch_sub(binding as usize, Ordering::AcqRel);
         true
     }
 
@@ -134,6 +167,7 @@ impl<J: Job> Scheduler<J> {
             }
             let front = ready.pop_front()?;
             if !front.is_bound() {
+                self.busy.fetch_add(1, Ordering::AcqRel);
                 return Some(front);
             }
         }
@@ -152,6 +186,7 @@ impl<J: Job> Scheduler<J> {
 
     fn retire(&self, task: &Arc<Task<J>>) {
         let next = task.retire();
+        self.busy.fetch_sub(1, Ordering::AcqRel);
         self.in_flight.fetch_sub(1, Ordering::AcqRel);
         // Even with nothing to add: whoever waits for this task looks under the lock before it sleeps.
         let mut ready = self.ready.lock();

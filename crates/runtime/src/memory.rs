@@ -1,0 +1,299 @@
+//! The memories: how many bytes each may hold, what lies in it and which line put it there, and what happens when
+//! something does not fit.
+
+use crate::error::Account;
+use crate::provenance::Provenance;
+use crate::spill;
+use crate::stats;
+use crate::store::Store;
+use crate::task::SCHEDULER;
+use numloom_ir::{DType, Dims};
+use parking_lot::Mutex;
+use rustc_hash::FxHashMap;
+use std::cell::Cell;
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+
+/// A kind of memory, by the name people know it by.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Memory {
+    System,
+    Spill,
+}
+
+impl Memory {
+    pub fn name(self) -> &'static str {
+        match self {
+            Memory::System => "SYSTEM_MEM",
+            Memory::Spill => "SPILL_FILE",
+        }
+    }
+
+    /// Bytes it may hold.
+    pub fn capacity(self) -> usize {
+        match self {
+            Memory::System => numloom_config::current().sysmem,
+            Memory::Spill => spill::capacity(),
+        }
+    }
+}
+
+/// An array's bytes in a memory.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Instance {
+    pub id: u64,
+    pub memory: Memory,
+    pub bytes: usize,
+    pub dtype: DType,
+    pub shape: Dims,
+    /// The line that made the array.
+    pub store_at: Provenance,
+    /// The operation that made the instance.
+    pub op: &'static str,
+    pub op_at: Provenance,
+    /// The store, only to ask about it while the instance is in the table.
+    store: usize,
+}
+
+/// Instances smaller than this are counted together: there are many, and they come and go.
+pub const TRACKED: usize = 64 << 10;
+
+/// Bytes of a line's arrays: now, and the most at once.
+#[derive(Clone, Copy, Default)]
+pub struct Use {
+    pub live: usize,
+    pub peak: usize,
+}
+
+#[derive(Default)]
+struct Table {
+    instances: FxHashMap<usize, Instance>,
+    lines: FxHashMap<Provenance, Use>,
+    tracked: usize,
+}
+
+static TABLE: std::sync::LazyLock<Mutex<Table>> = std::sync::LazyLock::new(Mutex::default);
+static NEXT: AtomicU64 = AtomicU64::new(1);
+
+/// Bytes of SYSTEM_MEM that are taken or promised, and the most there ever were: counters like the others.
+use stats::{LIVE_BYTES as LIVE, PEAK_BYTES as PEAK};
+
+thread_local! {
+    /// Bytes promised to this thread for the instances it is about to make.
+    static PROMISED: Cell<usize> = const { Cell::new(0) };
+    /// This thread binds a task, which counts as busy meanwhile.
+    static BINDING: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Allocations until one is made to fail; negative: none is. For tests.
+static FAIL_IN: AtomicI64 = AtomicI64::new(-1);
+
+pub fn fail_allocation(k: i64) {
+    FAIL_IN.store(k, Ordering::SeqCst);
+}
+
+/// Whether this allocation is the one that a test wants to fail.
+pub fn is_made_to_fail() -> bool {
+    FAIL_IN.load(Ordering::Relaxed) >= 0 && FAIL_IN.fetch_sub(1, Ordering::SeqCst) == 0
+}
+
+/// Allocations counted down since `fail_allocation(i64::MAX)`-like calls: how many a program makes.
+pub fn allocations_left() -> i64 {
+    FAIL_IN.load(Ordering::SeqCst)
+}
+
+/// No memory: what was asked for, and what was there instead.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NoMemory(pub Box<Account>);
+
+impl NoMemory {
+    pub fn new(bytes: usize) -> NoMemory {
+        NoMemory(Box::new(account(bytes)))
+    }
+}
+
+/// Runs `work` as the binding of a task.
+pub fn while_binding<T>(work: impl FnOnce() -> T) -> T {
+    let before = BINDING.replace(true);
+    let out = work();
+    BINDING.set(before);
+    out
+}
+
+/// Room for several instances at once, so that two tasks cannot each hold half of what they need.
+pub struct Room(());
+
+impl Drop for Room {
+    fn drop(&mut self) {
+        give(PROMISED.replace(0));
+    }
+}
+
+pub fn room(bytes: usize) -> Result<Room, NoMemory> {
+    take(bytes)?;
+    PROMISED.set(bytes);
+    Ok(Room(()))
+}
+
+/// Takes bytes of SYSTEM_MEM for an instance, from what was promised or anew.
+pub fn take(bytes: usize) -> Result<(), NoMemory> {
+    let promised = PROMISED.get();
+    if promised >= bytes {
+        PROMISED.set(promised - bytes);
+        return Ok(());
+    }
+    if try_take(bytes) || make_room(bytes) { Ok(()) } else { Err(NoMemory::new(bytes)) }
+}
+
+pub fn give(bytes: usize) {
+    LIVE.fetch_sub(bytes as u64, Ordering::AcqRel);
+}
+
+fn live() -> usize {
+    LIVE.load(Ordering::Acquire) as usize
+}
+
+fn try_take(bytes: usize) -> bool {
+    let now = LIVE.fetch_add(bytes as u64, Ordering::AcqRel).saturating_add(bytes as u64);
+    if now > Memory::System.capacity() as u64 {
+        LIVE.fetch_sub(bytes as u64, Ordering::AcqRel);
+        return false;
+    }
+    PEAK.fetch_max(now, Ordering::Relaxed);
+    true
+}
+
+/// The ladder: wait for what is about to die, move what nobody uses to the spill file.
+fn make_room(bytes: usize) -> bool {
+    if bytes > Memory::System.capacity() {
+        return false;
+    }
+    loop {
+        if try_take(bytes) {
+            return true;
+        }
+        let missing = (live() + bytes).saturating_sub(Memory::System.capacity());
+        if SCHEDULER.assist(BINDING.get()) || spill::evict(missing) {
+            continue;
+        }
+        return try_take(bytes);
+    }
+}
+
+/// Notes an instance, if it is large enough to be told of.
+pub fn note(address: *mut u8, memory: Memory, bytes: usize, store: &Store, op: &'static str, op_at: Provenance) {
+    if bytes < TRACKED {
+        return;
+    }
+    let (dtype, shape) = store.extent();
+    let store_at = store.provenance;
+    let id = NEXT.fetch_add(1, Ordering::Relaxed);
+    let instance =
+        Instance { id, memory, bytes, dtype, shape, store_at, op, op_at, store: store as *const Store as usize };
+    let mut table = TABLE.lock();
+    table.tracked += bytes;
+    let line = table.lines.entry(store_at).or_default();
+    line.live += bytes;
+    line.peak = line.peak.max(line.live);
+    table.instances.insert(address as usize, instance);
+}
+
+pub fn forget(address: *mut u8, bytes: usize) {
+    if bytes < TRACKED {
+        return;
+    }
+    let mut table = TABLE.lock();
+    if let Some(i) = table.instances.remove(&(address as usize)) {
+        table.tracked -= i.bytes;
+        if let Some(line) = table.lines.get_mut(&i.store_at) {
+            line.live -= i.bytes;
+        }
+    }
+}
+
+/// The instance at an address has moved.
+pub fn moved(from: *mut u8, to: *mut u8, memory: Memory) {
+    let mut table = TABLE.lock();
+    if let Some(mut i) = table.instances.remove(&(from as usize)) {
+        i.memory = memory;
+        table.instances.insert(to as usize, i);
+    }
+}
+
+/// Instances in a memory that `wanted` picks by their store. The stores live while the table is held.
+pub fn pick(memory: Memory, mut wanted: impl FnMut(&Store, &Instance)) {
+    let table = TABLE.lock();
+    for i in table.instances.values().filter(|i| i.memory == memory) {
+        // SAFETY: a store forgets its instance, under this lock, before it goes.
+        wanted(unsafe { &*(i.store as *const Store) }, i);
+    }
+}
+
+/// What lies in SYSTEM_MEM now, and why `bytes` more do not fit.
+fn account(bytes: usize) -> Account {
+    let table = TABLE.lock();
+    let mut instances: Vec<Instance> =
+        table.instances.values().filter(|i| i.memory == Memory::System).cloned().collect();
+    instances.sort_by_key(|i| (std::cmp::Reverse(i.bytes), i.id));
+    let mut unread = Vec::new();
+    for i in &instances {
+        // SAFETY: as in `pick`.
+        let store = unsafe { &*(i.store as *const Store) };
+        if store.is_idle() {
+            unread.push(i.id);
+        }
+    }
+    let reserved = live();
+    let listed: usize = instances.iter().map(|i| i.bytes).sum();
+    Account {
+        bytes,
+        memory: Memory::System,
+        reserved,
+        available: Memory::System.capacity(),
+        small: reserved.saturating_sub(listed),
+        instances,
+        unread,
+        store_at: Provenance::default(),
+    }
+}
+
+/// One memory, for `numloom.memory()`.
+pub struct Level {
+    pub memory: Memory,
+    pub capacity: usize,
+    pub live: usize,
+    pub peak: usize,
+    pub instances: usize,
+}
+
+pub fn levels() -> Vec<Level> {
+    let count = |m: Memory| TABLE.lock().instances.values().filter(|i| i.memory == m).count();
+    let mut all = vec![Level {
+        memory: Memory::System,
+        capacity: Memory::System.capacity(),
+        live: live(),
+        peak: PEAK.load(Ordering::Relaxed) as usize,
+        instances: count(Memory::System),
+    }];
+    if spill::is_on() {
+        let (live, peak) = spill::level();
+        let (memory, capacity) = (Memory::Spill, spill::capacity());
+        all.push(Level { memory, capacity, live, peak, instances: count(Memory::Spill) });
+    }
+    all
+}
+
+/// Every line that made tracked arrays, with the bytes it holds now and held at most.
+pub fn lines() -> Vec<(Provenance, Use)> {
+    TABLE.lock().lines.iter().map(|(&at, &u)| (at, u)).collect()
+}
+
+/// Every tracked instance, largest first.
+pub fn instances() -> Vec<Instance> {
+    let mut all: Vec<Instance> = TABLE.lock().instances.values().cloned().collect();
+    all.sort_by_key(|i| (std::cmp::Reverse(i.bytes), i.id));
+    all
+}
+
+pub fn show_usage() -> bool {
+    numloom_config::current().show_memory_usage
+}

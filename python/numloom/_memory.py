@@ -1,0 +1,190 @@
+"""What the memories hold, in words: the account when one is full, and `numloom.memory()`."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+from . import _core
+from ._core import OutOfMemoryError
+
+MIB = 1 << 20
+MOST_LISTED = 40
+
+
+@dataclasses.dataclass(frozen=True)
+class Instance:
+    """An array's bytes in a memory."""
+
+    id: int
+    memory: str
+    bytes: int
+    dtype: str
+    shape: tuple[int, ...]
+    store_line: str | None
+    operation: str
+    operation_line: str | None
+    unread: bool = False
+
+    def covering(self) -> str:
+        """The elements it holds, first and last."""
+        low = ",".join("0" for _ in self.shape)
+        high = ",".join(str(n - 1) for n in self.shape)
+        return f"<{low}>..<{high}>"
+
+
+@dataclasses.dataclass(frozen=True)
+class Report:
+    """Why there was no room: what `OutOfMemoryError` says, as fields."""
+
+    bytes: int
+    memory: str
+    reserved: int
+    available: int
+    small: int
+    operation: str
+    line: str | None
+    store_line: str | None
+    instances: tuple[Instance, ...]
+
+    @property
+    def stores(self) -> dict[str | None, tuple[Instance, ...]]:
+        """Instances by the line that made their array, the line with most bytes first."""
+        by_line: dict[str | None, list[Instance]] = {}
+        for i in self.instances:
+            by_line.setdefault(i.store_line, []).append(i)
+        heaviest = sorted(by_line.items(), key=lambda item: -sum(i.bytes for i in item[1]))
+        return {line: tuple(found) for line, found in heaviest}
+
+    @property
+    def advice(self) -> tuple[str, ...]:
+        """What would have helped, the simplest first."""
+        flag = "--sysmem" if self.memory == "SYSTEM_MEM" else "--fbmem"
+        words = [f"a pool of {mebibytes(self.reserved + self.bytes)} MiB would have been enough: {flag} "
+                 f"{mebibytes(self.reserved + self.bytes)}"]
+        unread = [i for i in self.instances if i.unread]
+        if unread:
+            total = sum(i.bytes for i in unread)
+            lines = ", ".join(short(line) for line in dict.fromkeys(i.store_line for i in unread[:4]))
+            words.append(
+                f"nothing recorded reads {count(unread, 'array')} of {size(total)} again, made at {lines}: "
+                "del them, or assign None, when you are done with them"
+            )
+        for line, found in list(self.stores.items())[:1]:
+            if len(found) > 1 or self.line != line:
+                total = sum(i.bytes for i in found)
+                words.append(f"most was made at {short(line)}: {count(found, 'array')} of {size(total)}; "
+                             "an update in place (out=, +=) needs no new one")
+        words.append("--spill DIR lets arrays that are not in use move to a file")
+        return tuple(words)
+
+    def __str__(self) -> str:
+        out = [
+            f"Failed to allocate {self.bytes} bytes ({size(self.bytes)}) on memory 1 (of kind {self.memory}) "
+            f"for {self.operation} at {short(self.line)}",
+            f"corresponding to a LogicalStore allocated at {short(self.store_line or self.line)}",
+            f"There is not enough space because Numloom is reserving {self.reserved} of the available "
+            f"{self.available} bytes for the following LogicalStores:",
+        ]
+        listed = 0
+        for line, found in self.stores.items():
+            out.append(f"LogicalStore allocated at {short(line)}:")
+            for i in found:
+                listed += 1
+                if listed > MOST_LISTED:
+                    break
+                out.append(f"  Instance {i.id} of size {i.bytes} covering elements {i.covering()} ({i.dtype})")
+                out.append(f"      created for {i.operation} launched at {short(i.operation_line)}")
+            if listed > MOST_LISTED:
+                out.append(f"  and {len(self.instances) - MOST_LISTED} instances more (see report.instances)")
+                break
+        if self.small:
+            out.append(f"Small arrays together: {self.small} bytes")
+        out.append("What would help here:")
+        out.extend(f"  - {words}" for words in self.advice)
+        return "\n".join(out)
+
+
+def out_of_memory(facts: dict[str, Any]) -> OutOfMemoryError:
+    """The exception with its account; called by the runtime."""
+    report = Report(**{**facts, "instances": tuple(Instance(**i) for i in facts["instances"])})
+    error = OutOfMemoryError(str(report))
+    error.report = report  # type: ignore[attr-defined]
+    return error
+
+
+@dataclasses.dataclass(frozen=True)
+class Pool:
+    """A memory: how much it may hold, holds, and held at most."""
+
+    memory: str
+    capacity: int
+    live: int
+    peak: int
+    instances: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Line:
+    """A line of the program, with the bytes of the arrays it made: now, and the most at once."""
+
+    line: str | None
+    live: int
+    peak: int
+
+
+@dataclasses.dataclass(frozen=True)
+class MemoryUse:
+    """What `numloom.memory()` answers; prints as a table."""
+
+    pools: tuple[Pool, ...]
+    lines: tuple[Line, ...]
+    instances: tuple[Instance, ...]
+
+    def __str__(self) -> str:
+        out = [f"{'memory':<12} {'capacity':>12} {'live':>12} {'peak':>12} instances"]
+        out += [
+            f"{p.memory:<12} {size(p.capacity):>12} {size(p.live):>12} {size(p.peak):>12} {p.instances:>9}"
+            for p in self.pools
+        ]
+        for title, key in (("live bytes", "live"), ("peak bytes", "peak")):
+            top = sorted((x for x in self.lines if getattr(x, key)), key=lambda x: -getattr(x, key))[:8]
+            if top:
+                out.append(f"lines by {title}:")
+                out += [f"  {size(getattr(x, key)):>12}  {short(x.line)}" for x in top]
+        return "\n".join(out)
+
+    __repr__ = __str__
+
+
+def memory() -> MemoryUse:
+    """The memories with their levels, and the lines of the program that hold most. Arrays under 64 KiB count in
+    the levels only."""
+    now = _core.memory_now()
+    return MemoryUse(
+        tuple(Pool(**p) for p in now["pools"]),
+        tuple(Line(*x) for x in now["lines"]),
+        tuple(Instance(**i) for i in now["instances"]),
+    )
+
+
+def mebibytes(n: int) -> int:
+    return -(-n // MIB)
+
+
+def size(n: int) -> str:
+    """Bytes as people say them."""
+    value = float(n)
+    for unit in ("B", "KiB", "MiB", "GiB", "TiB"):
+        if value < 1024 or unit == "TiB":
+            return f"{value:.0f} {unit}" if unit == "B" or value == int(value) else f"{value:.1f} {unit}"
+        value /= 1024
+    return f"{n} B"
+
+
+def short(line: str | None) -> str:
+    return line or "an unknown line"
+
+
+def count(things: Any, noun: str) -> str:
+    return f"{len(things)} {noun}{'' if len(things) == 1 else 's'}"
