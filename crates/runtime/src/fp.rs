@@ -82,7 +82,7 @@ fn blamed(work: &Work, count: usize) -> Option<Vec<u8>> {
             let mut kept = plan.blamed.lock();
             let flags = work.flags.load(Ordering::Relaxed);
             if kept.times < OFTEN || flags & !kept.flags() != 0 {
-                let operands = prepare::addresses(work, plan, stores).ok()?;
+                let operands = prepare::addresses(&work.ops.lock(), plan, stores).ok()?;
                 // SAFETY: the task's stores are kept and nobody writes them before it has retired.
                 let raised = unsafe { numloom_cpu::blame(&plan.compiled, &plan.domain, &operands, params) }?;
                 kept.replace(raised);

@@ -28,6 +28,7 @@ pub fn prepare(work: &Work) -> Result<Prepared> {
 }
 
 fn bound(work: &Work) -> Result<Prepared> {
+    let ops = &*work.ops.lock();
     let payload = work.payload.lock();
     match payload.as_ref() {
         None => Ok(Prepared::Done),
@@ -35,8 +36,8 @@ fn bound(work: &Work) -> Result<Prepared> {
             if let Some(e) = poison(stores.iter()) {
                 return Err(e);
             }
-            let _room = room(work, stores.iter())?;
-            bind(work, plan, stores, params.clone())
+            let _room = room(ops, stores.iter())?;
+            bind(ops, plan, stores, params.clone())
         }
         Some(Payload::Chain { plan, stores, params, blamed }) => {
             if let Some(e) = poison(stores.iter().flatten()) {
@@ -44,15 +45,14 @@ fn bound(work: &Work) -> Result<Prepared> {
             }
             let kept = |(spot, _): &(&Spot, &Arc<Store>)| !plan.locals.iter().any(|(l, _)| *l == spot.store);
             let all = plan.steps.iter().zip(stores).flat_map(|(f, s)| f.spots().zip(s)).filter(kept);
-            let _room = room(work, all.map(|(_, s)| s))?;
+            let _room = room(ops, all.map(|(_, s)| s))?;
             let steps = plan.steps.iter().zip(stores).zip(params);
-            let steps = steps.map(|((f, s), p)| bind_step(work, f, s, p, &plan.locals)).collect::<Result<Vec<_>>>()?;
+            let steps = steps.map(|((f, s), p)| bind_step(ops, f, s, p, &plan.locals)).collect::<Result<Vec<_>>>()?;
             let jit = numloom_config::current().jit;
             let run = ChainRun { plan: plan.clone(), steps, jit, blamed: blamed.clone() };
             Ok(Prepared::Chain { tiles: run.tiles(), run })
         }
         Some(Payload::Opaque) => {
-            let ops = work.ops.lock();
             let Some(op) = ops.first() else { return Ok(Prepared::Done) };
             let stores: Vec<_> = op.reads().map(|p| p.store.clone()).collect();
             if let Some(e) = poison(stores.iter()) {
@@ -60,7 +60,7 @@ fn bound(work: &Work) -> Result<Prepared> {
             }
             match &op.kind {
                 Kind::Library(library) => {
-                    let _room = room(work, op.reads().chain(&op.outs).map(|p| &p.store))?;
+                    let _room = room(ops, op.reads().chain(&op.outs).map(|p| &p.store))?;
                     for p in op.reads().chain(&op.outs) {
                         address_for(op, &p.store)?;
                     }
@@ -70,14 +70,14 @@ fn bound(work: &Work) -> Result<Prepared> {
                     Ok(Prepared::Library { own: None, args, phases })
                 }
                 Kind::Pack | Kind::Unpack | Kind::Nonzero => packed::prepare(op),
-                Kind::Map(_) | Kind::Reduce { .. } => late(work, op),
+                Kind::Map(_) | Kind::Reduce { .. } => late(ops, op),
             }
         }
     }
 }
 
 /// An elementwise operation or reduction over a length that has become known by now.
-fn late(work: &Work, op: &Operation) -> Result<Prepared> {
+fn late(ops: &[Operation], op: &Operation) -> Result<Prepared> {
     let known = |p: &Place| Place { store: p.store.clone(), view: sized(p) };
     for p in &op.outs {
         if p.view.shape.first() == Some(&UNSIZED) && p.store.ptr().is_null() {
@@ -108,7 +108,7 @@ fn late(work: &Work, op: &Operation) -> Result<Prepared> {
     let plan = plan::plan(&nodes, false);
     let Some(plan::TaskWork::Fused(fused)) = plan.tasks.first().map(|t| &t.work) else { return Ok(Prepared::Done) };
     let stores: Vec<_> = plan::stores_of(fused, &nodes);
-    bind(work, fused, &stores, plan::param_values(fused, &nodes.nodes))
+    bind(ops, fused, &stores, plan::param_values(fused, &nodes.nodes))
 }
 
 /// The place's view with the real length in the place of an unknown one.
@@ -126,7 +126,7 @@ fn poison<'a>(stores: impl Iterator<Item = &'a Arc<Store>>) -> Option<ExecError>
 
 /// A step of a chain: operands that live in a tile buffer get their offset inside a row for an address.
 fn bind_step(
-    work: &Work,
+    ops: &[Operation],
     plan: &FusedPlan,
     stores: &[Arc<Store>],
     params: &[Value],
@@ -136,7 +136,7 @@ fn bind_step(
         let local = locals.iter().position(|(s, _)| *s == spot.store);
         let base = match local {
             Some(_) => std::ptr::null_mut(),
-            None => memory(work, store)?,
+            None => memory(ops, store)?,
         };
         let ptr = base.wrapping_add(spot.view.offset);
         Ok((Operand { ptr, dtype: spot.view.dtype, strides: spot.view.strides.clone() }, local))
@@ -164,12 +164,11 @@ fn bind_step(
 }
 
 /// The store's address; if it has none, for the operation of the task that writes it.
-fn memory(work: &Work, store: &Store) -> Result<*mut u8> {
+fn memory(ops: &[Operation], store: &Store) -> Result<*mut u8> {
     let there = store.ptr();
     if !there.is_null() {
         return Ok(there);
     }
-    let ops = work.ops.lock();
     let writes = |o: &&Operation| o.outs.iter().any(|p| std::ptr::eq(&*p.store, store));
     match ops.iter().find(writes).or(ops.first()) {
         Some(op) => address_for(op, store),
@@ -182,7 +181,7 @@ fn address_for(op: &Operation, store: &Store) -> Result<*mut u8> {
 }
 
 /// Room for those of the stores that have no memory yet.
-fn room<'a>(work: &Work, stores: impl Iterator<Item = &'a Arc<Store>>) -> Result<memory::Room> {
+fn room<'a>(ops: &[Operation], stores: impl Iterator<Item = &'a Arc<Store>>) -> Result<memory::Room> {
     let mut new: SmallVec<[&Arc<Store>; 8]> = SmallVec::new();
     for s in stores.filter(|s| s.ptr().is_null() && s.nbytes() > 1024) {
         if !new.iter().any(|n| Arc::ptr_eq(n, s)) {
@@ -192,7 +191,7 @@ fn room<'a>(work: &Work, stores: impl Iterator<Item = &'a Arc<Store>>) -> Result
     let bytes = new.iter().map(|s| pool::rounded(s.nbytes())).sum();
     memory::room(bytes).map_err(|mut e| {
         e.0.store_at = new.iter().max_by_key(|s| s.nbytes()).map_or(Provenance::default(), |s| s.provenance);
-        let (op, at) = work.headline();
+        let (op, at) = ops.first().map_or(("task", Provenance::default()), |o| (o.name(), o.at));
         ExecError::no_memory(e, op, at)
     })
 }
@@ -214,12 +213,12 @@ fn count_traffic(plan: &FusedPlan, locals: &[(StoreId, usize)]) {
 }
 
 /// The plan's operands in memory.
-pub fn addresses(work: &Work, plan: &FusedPlan, stores: &[Arc<Store>]) -> Result<Vec<Operand>> {
-    plan.operands.iter().zip(stores).map(|(spot, store)| address(work, spot, store)).collect()
+pub fn addresses(ops: &[Operation], plan: &FusedPlan, stores: &[Arc<Store>]) -> Result<Vec<Operand>> {
+    plan.operands.iter().zip(stores).map(|(spot, store)| address(ops, spot, store)).collect()
 }
 
-fn address(work: &Work, spot: &Spot, store: &Store) -> Result<Operand> {
-    let base = memory(work, store)?;
+fn address(ops: &[Operation], spot: &Spot, store: &Store) -> Result<Operand> {
+    let base = memory(ops, store)?;
     Ok(Operand {
         // SAFETY: a view's offset lies inside its store.
         ptr: unsafe { base.add(spot.view.offset) },
@@ -228,13 +227,13 @@ fn address(work: &Work, spot: &Spot, store: &Store) -> Result<Operand> {
     })
 }
 
-fn bind(work: &Work, plan: &FusedPlan, stores: &[Arc<Store>], params: Vec<Value>) -> Result<Prepared> {
-    let operands = addresses(work, plan, stores)?;
+fn bind(ops: &[Operation], plan: &FusedPlan, stores: &[Arc<Store>], params: Vec<Value>) -> Result<Prepared> {
+    let operands = addresses(ops, plan, stores)?;
     let outputs = plan
         .folded
         .iter()
         .zip(&stores[plan.operands.len()..])
-        .map(|(f, store)| Ok(Output { operand: address(work, &f.spot, store)?, initial: f.initial }))
+        .map(|(f, store)| Ok(Output { operand: address(ops, &f.spot, store)?, initial: f.initial }))
         .collect::<Result<Vec<_>>>()?;
     count_traffic(plan, &[]);
     let settings = numloom_config::current();
