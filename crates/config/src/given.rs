@@ -72,11 +72,14 @@ impl Given {
         self.0.iter().any(|(i, ..)| ROWS[*i].field == field)
     }
 
-    /// The flags as words again, but for the rows that `leave_out` names.
-    pub fn words(&self, leave_out: impl Fn(&Row) -> bool) -> Vec<String> {
+    /// The flags that `keep` wants, as words again.
+    pub fn words(&self, keep: impl Fn(&Row, Source) -> bool) -> Vec<String> {
         let mut out = Vec::new();
-        for row in ROWS.iter().filter(|r| !leave_out(r)) {
-            let Some((texts, _)) = self.of(row) else { continue };
+        for row in ROWS {
+            let Some((texts, source)) = self.of(row) else { continue };
+            if !keep(row, source) {
+                continue;
+            }
             let counted = if row.kind.repeats { &texts[..] } else { &texts[texts.len() - 1..] };
             for text in counted {
                 out.push(format!("--{}={text}", row.flag()));
@@ -207,7 +210,7 @@ mod tests {
     #[test]
     fn the_last_one_wins() {
         let given = read("--cpus 3 --fuse=no --cpus=2 --jit --fuse YES --wrapper a --wrapper 'b c'").unwrap();
-        assert_eq!(given.words(|_| false), ["--cpus=2", "--fuse=YES", "--jit=1", "--wrapper=a", "--wrapper=b c"]);
+        assert_eq!(given.words(|_, _| true), ["--cpus=2", "--fuse=YES", "--jit=1", "--wrapper=a", "--wrapper=b c"]);
     }
 
     #[test]
@@ -234,7 +237,7 @@ mod tests {
                 "--cpu-bind 0-3//4 (in NUMLOOM_CONFIG): one group for each rank of the node is needed, as in 0-3/4-7",
             ),
         ] {
-            assert_eq!(read(text).map(|g| g.words(|_| false)), Err(sentence.to_string()), "{text}");
+            assert_eq!(read(text).map(|g| g.words(|_, _| true)), Err(sentence.to_string()), "{text}");
         }
         let huge = format!("--sysmem {}", u64::MAX);
         assert!(read(&huge).unwrap_err().contains("more than any machine has"));
@@ -250,7 +253,7 @@ mod tests {
         let all = words("--fuse 0 -- --odd.py x");
         assert_eq!(given.read_words(&all, Source::Flag).unwrap(), words("--odd.py x"));
         assert_eq!(
-            given.words(|r| r.field == "cpus"),
+            given.words(|r, _| r.field != "cpus"),
             ["--fuse=0", "--profile=1", "--verbose=1", "--timing=1", "--module=package.module"]
         );
     }

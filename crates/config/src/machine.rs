@@ -46,6 +46,15 @@ impl Machine {
         self.ranks.as_ref().map_or(1, |r| r.local_size)
     }
 
+    /// The machine as one of `ranks` on this node will see it, bound to so many cores.
+    pub fn share(&mut self, ranks: usize, cores: Option<usize>) {
+        if ranks > 1 || self.ranks.is_some() {
+            let new = Ranks { rank: 0, size: ranks, local_rank: 0, local_size: ranks, launcher: "the driver" };
+            self.ranks.get_or_insert(new).local_size = ranks;
+        }
+        self.affinity = cores.or(self.affinity);
+    }
+
     /// Cores in the machine.
     pub fn online(&self) -> usize {
         self.read("sys/devices/system/cpu/online").and_then(|t| number_list(&t).ok()).map_or(1, |cores| cores.len())

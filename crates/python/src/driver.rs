@@ -1,0 +1,119 @@
+//! Settings and the command line from Python: what is read at import, and what the `numloom` command does.
+
+use numloom_config::{Machine, Stop};
+use numloom_driver::{Here, How, Outcome, Plan, plan, run};
+use pyo3::prelude::*;
+use std::io::Write;
+
+/// Reads the settings from the environment, once, at import: an exit status where the program cannot go on, the text
+/// for standard output, the sentence for standard error, and what is to be said once.
+#[pyfunction]
+fn read_settings() -> (Option<i32>, String, String, Vec<String>) {
+    let ranks = Machine::here().ranks;
+    let quiet = ranks.is_none() && ["NUMLOOM_CONFIG", "LEGATE_CONFIG"].iter().all(|v| std::env::var_os(v).is_none());
+    if quiet {
+        return (None, String::new(), String::new(), Vec::new());
+    }
+    match numloom_config::from_environment() {
+        Err(Stop::Help) => (Some(0), numloom_config::help("numloom"), String::new(), Vec::new()),
+        Err(Stop::Bad(error)) => {
+            let usage = if error.usage { numloom_config::usage("numloom") } else { String::new() };
+            (Some(1), String::new(), format!("{error}\n{usage}"), Vec::new())
+        }
+        Ok(resolved) => {
+            if let Some(sentence) = numloom_config::refuse_ranks(ranks.as_ref(), &resolved.settings) {
+                return (Some(1), String::new(), sentence + "\n", Vec::new());
+            }
+            let shown = if resolved.settings.show_config { numloom_config::show(&resolved) } else { String::new() };
+            let notes = resolved.notes.clone();
+            numloom_config::settle(resolved);
+            (None, shown, String::new(), notes)
+        }
+    }
+}
+
+/// What is left for Python to do: an exit status, or a program to run in this process.
+#[pyclass(frozen, get_all)]
+struct Driven {
+    status: Option<i32>,
+    is_module: bool,
+    program: String,
+    arguments: Vec<String>,
+    variables: Vec<(String, String)>,
+    notes: Vec<String>,
+    timing: bool,
+}
+
+impl Driven {
+    fn ended(status: i32) -> Driven {
+        Driven {
+            status: Some(status),
+            is_module: false,
+            program: String::new(),
+            arguments: Vec::new(),
+            variables: Vec::new(),
+            notes: Vec::new(),
+            timing: false,
+        }
+    }
+}
+
+/// Reads the command line and does what it says, up to running a Python program in this process.
+#[pyfunction]
+fn drive(py: Python<'_>, command: String, words: Vec<String>, python: String) -> Driven {
+    match plan(&command, &words, &Here { python }) {
+        Outcome::Say(text) => {
+            // A reader that has gone away, as in `numloom --help | head`, is no error.
+            let _ = std::io::stdout().write_all(text.as_bytes()).and_then(|()| std::io::stdout().flush());
+            Driven::ended(0)
+        }
+        Outcome::Refuse(refusal) => {
+            eprintln!("{command}: {}", refusal.sentence);
+            Driven::ended(refusal.status)
+        }
+        Outcome::Run(plan) => start(py, &command, *plan),
+    }
+}
+
+fn start(py: Python<'_>, command: &str, plan: Plan) -> Driven {
+    eprint!("{}", run::opening(&plan));
+    if let Err(error) = run::bind(&plan.binding) {
+        eprintln!("{command}: cannot bind to {}: {error}", plan.binding.shown.join(", "));
+        return Driven::ended(1);
+    }
+    let failed = |error: std::io::Error| {
+        eprintln!("{command}: cannot start {}: {error}", plan.argv[0]);
+        Driven::ended(1)
+    };
+    match plan.how {
+        How::Exec => failed(run::exec(&plan)),
+        How::Spawn => {
+            let began = std::time::Instant::now();
+            let ended = py.detach(|| run::spawn(&plan));
+            eprintln!("{command}: the program took {:.3} s", began.elapsed().as_secs_f64());
+            ended.map_or_else(failed, Driven::ended)
+        }
+        How::Script | How::Module => {
+            let settings = &plan.resolved.settings;
+            if settings.show_config {
+                print!("{}", numloom_config::show(&plan.resolved));
+            }
+            let driven = Driven {
+                status: None,
+                is_module: plan.how == How::Module,
+                program: plan.program,
+                arguments: plan.arguments,
+                variables: plan.variables,
+                notes: plan.resolved.notes.clone(),
+                timing: settings.timing,
+            };
+            numloom_config::settle(plan.resolved);
+            driven
+        }
+    }
+}
+
+pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
+    m.add_function(wrap_pyfunction!(read_settings, m)?)?;
+    m.add_function(wrap_pyfunction!(drive, m)?)
+}
