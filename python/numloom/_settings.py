@@ -40,7 +40,5 @@ def _command_reads() -> bool:
     """Whether the command imports us, as `numloom` or as `python -m numloom`: it reads its flags as well."""
     if "numloom_driver" in sys.modules:
         return True
-    if sys.argv[:1] != ["-m"]:
-        return False
-    arguments = sys.orig_argv[1:]
-    return "-mnumloom" in arguments or ("-m", "numloom") in zip(arguments, arguments[1:])
+    # While a module is being found, `-m` stands for its name, which the program's own arguments follow.
+    return sys.argv[:1] == ["-m"] and sys.orig_argv[-len(sys.argv)] in ("numloom", "-mnumloom")

@@ -44,7 +44,6 @@ def _new_main() -> types.ModuleType:
     _kept.append(sys.modules["__main__"])
     main = types.ModuleType("__main__")
     main.__dict__["__builtins__"] = sys.modules["builtins"]
-    main.__dict__["__annotations__"] = {}
     sys.modules["__main__"] = main
     return main
 

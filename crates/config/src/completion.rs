@@ -59,3 +59,16 @@ fn fish(command: &str) -> String {
     };
     ROWS.iter().map(line).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::test_tree::assert_written;
+
+    #[test]
+    fn scripts_for_three_shells() {
+        for shell in [Shell::Bash, Shell::Zsh, Shell::Fish] {
+            assert_written(&format!("snapshots/completion.{}", shell.word()), &completion("numloom", shell));
+        }
+    }
+}

@@ -47,13 +47,10 @@ fn otherwise(row: &Row) -> String {
 
 #[cfg(test)]
 mod tests {
+    use crate::test_tree::assert_written;
+
     #[test]
     fn the_page_is_up_to_date() {
-        let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/configuration.md");
-        if std::env::var_os("UPDATE_DOCS").is_some() {
-            std::fs::write(page, super::markdown()).unwrap();
-        }
-        let written = std::fs::read_to_string(page).unwrap_or_default();
-        assert!(written == super::markdown(), "run UPDATE_DOCS=1 cargo test -p numloom-config");
+        assert_written("../../docs/configuration.md", &super::markdown());
     }
 }

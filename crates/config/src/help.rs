@@ -9,8 +9,9 @@ const INDENT: usize = 30;
 
 /// The usage line.
 pub fn usage(command: &str) -> String {
+    let variable = if command == "legate" { "LEGATE_CONFIG" } else { "NUMLOOM_CONFIG" };
     format!(
-        "usage: {command} [flags] [program [arguments]]\n       NUMLOOM_CONFIG=\"[flags]\" python program.py [arguments]\n"
+        "usage: {command} [flags] [program [arguments]]\n       {variable}=\"[flags]\" python program.py [arguments]\n"
     )
 }
 
@@ -31,7 +32,6 @@ pub fn help(command: &str) -> String {
         }
     }
     out.push_str("\n  -h, --help                  this list\n");
-    out.push_str(&format!("\nSubcommands: {command} prof …, {command} doctor …\n"));
     out
 }
 
@@ -60,6 +60,7 @@ pub(crate) fn default(row: &Row) -> Option<String> {
     let shown = Settings::default().show(row);
     let off = row.is_switch() && shown == "0";
     match shown.split_once(" (") {
+        Some(("0", _)) => None,
         Some((_, scaled)) => Some(scaled.trim_end_matches(')').to_string()),
         None => Some(shown).filter(|shown| !shown.is_empty() && !off),
     }
@@ -80,4 +81,17 @@ fn wrap(text: &str) -> String {
     }
     out.push('\n');
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::test_tree::assert_written;
+
+    #[test]
+    fn the_list_reads_well() {
+        let text = help("numloom");
+        assert_written("snapshots/help.txt", &text);
+        assert!(text.lines().all(|line| line.chars().count() <= WIDTH));
+    }
 }

@@ -13,6 +13,8 @@ pub struct Resolved {
     sources: Vec<Source>,
     /// One line each: flags whose job does not exist here.
     pub notes: Vec<String>,
+    /// What a plain `python` would say of flags in the environment that the command has acted on.
+    pub acted_on: Vec<String>,
 }
 
 impl Resolved {
@@ -30,22 +32,32 @@ impl Resolved {
 
 /// The values. `driven`: the command reads them, and acts on the flags that are its own.
 pub fn resolve(given: &Given, machine: &Machine, driven: bool) -> Result<Resolved, Stop> {
-    let mut out =
-        Resolved { settings: Settings::default(), sources: vec![Source::Default; ROWS.len()], notes: Vec::new() };
+    let mut out = Resolved {
+        settings: Settings::default(),
+        sources: vec![Source::Default; ROWS.len()],
+        notes: Vec::new(),
+        acted_on: Vec::new(),
+    };
     let defaults = Settings::default();
     for (i, row) in ROWS.iter().enumerate() {
         let Some((texts, source)) = given.of(row) else { continue };
         let bad = |reason| Stop::Bad(ConfigError { what: format!("--{}", row.flag()), source, reason, usage: false });
         out.settings.set(row, &texts).map_err(bad)?;
         out.sources[i] = source;
-        let reason = row.absent.or((row.driver && !driven).then_some("only the numloom command acts on it"));
+        let reason = row.absent.or(row.driver.then_some("only the numloom command acts on it"));
         if let Some(reason) = reason.filter(|_| !out.settings.same(&defaults, row)) {
-            out.notes.push(format!("--{}: {reason}; going on without it", row.flag()));
+            let note = format!("--{}: {reason}; going on without it", row.flag());
+            match row.driver && driven {
+                true if source == Source::Flag => {}
+                true => out.acted_on.push(note),
+                false => out.notes.push(note),
+            }
         }
     }
     size_after(&mut out, given, machine);
     gpus_that_are_there(&mut out);
     pools_that_fit(&out, machine)?;
+    a_place_to_spill(&out)?;
     Ok(out)
 }
 
@@ -81,20 +93,24 @@ fn gpus_that_are_there(out: &mut Resolved) {
 
 /// Refuses pools that cannot be.
 fn pools_that_fit(out: &Resolved, machine: &Machine) -> Result<(), Stop> {
-    let s = &out.settings;
-    let simulated = if s.gpu_backend == GpuBackend::Sim { s.gpus } else { 0 };
-    for (field, bytes, times, each) in [
-        ("sysmem", s.sysmem, 1, ""),
-        ("numamem", s.numamem, machine.domains().len().max(1), " on each NUMA domain"),
-        ("fbmem", s.fbmem, simulated, " on each simulated device"),
-        ("zcmem", s.zcmem, 1, ""),
+    let (s, ranks) = (&out.settings, machine.ranks_here());
+    for (field, bytes, each) in [
+        ("sysmem", s.sysmem, ""),
+        ("numamem", s.numamem, " on each NUMA domain"),
+        ("fbmem", s.fbmem, " on each simulated device"),
+        ("zcmem", s.zcmem, ""),
     ] {
-        let (Some(row), ranks) = (row_of(field), machine.ranks_here()) else { continue };
-        let source = out.source(row);
-        if source < Source::Legate || bytes == 0 || times == 0 {
+        let source = row_of(field).map_or(Source::Default, |row| out.source(row));
+        if source < Source::Legate || bytes == 0 {
             continue;
         }
-        let Some(all) = machine.memory() else { continue };
+        let times = match field {
+            "numamem" => machine.domains().len().max(1),
+            "fbmem" if s.gpu_backend == GpuBackend::Sim => s.gpus,
+            "fbmem" => 0,
+            _ => 1,
+        };
+        let Some(all) = machine.memory().filter(|_| times > 0) else { continue };
         let wanted = (bytes as u128) * (times as u128) * (ranks as u128);
         if wanted <= all as u128 {
             continue;
@@ -110,6 +126,20 @@ fn pools_that_fit(out: &Resolved, machine: &Machine) -> Result<(), Stop> {
         return Err(Stop::Bad(ConfigError { what, source, reason, usage: false }));
     }
     Ok(())
+}
+
+/// Refuses a directory that spilling could not write to.
+fn a_place_to_spill(out: &Resolved) -> Result<(), Stop> {
+    let Some(directory) = &out.settings.spill else { return Ok(()) };
+    let probe = directory.join(format!(".numloom-{}", std::process::id()));
+    let reason = match std::fs::File::create_new(&probe) {
+        Ok(_) => return std::fs::remove_file(probe).or(Ok(())),
+        Err(_) if !directory.is_dir() => "there is no such directory; make it, or give another".to_string(),
+        Err(error) => format!("it cannot be written to ({error}); give another directory"),
+    };
+    let source = row_of("spill").map_or(Source::Default, |row| out.source(row));
+    let what = format!("--spill {}", directory.display());
+    Err(Stop::Bad(ConfigError { what, source, reason, usage: false }))
 }
 
 #[cfg(test)]
@@ -162,6 +192,21 @@ mod tests {
         );
         assert!(values("--gpus 4 --gpu-backend sim --fbmem 4000", &one).unwrap_err().contains("each simulated device"));
         assert!(values("--gpus 4 --fbmem 15000 --sysmem 1000", &one).is_ok());
+    }
+
+    #[test]
+    fn a_place_to_spill_must_be_there() {
+        let (tree, one) = machine("spill", 1);
+        assert_eq!(
+            values("--spill /no/where", &one).unwrap_err(),
+            "--spill /no/where (in LEGATE_CONFIG): there is no such directory; make it, or give another"
+        );
+        assert!(values("--spill /proc/self/fdinfo", &one).unwrap_err().contains("it cannot be written to"));
+        assert_eq!(
+            values(&format!("--spill {}", tree.root().display()), &one).unwrap().settings.spill.as_deref(),
+            Some(tree.root())
+        );
+        assert_eq!(values("--spill off", &one).unwrap().settings.spill, None);
     }
 
     #[test]

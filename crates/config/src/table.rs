@@ -116,7 +116,7 @@ settings! {
 
     profile: Switch = false, absent(Profiling, "write a profile of the run", Some("profiles are not written yet"));
     profile_name: Text = "numloom".into(), row(Profiling, "what the profile's files are called before _RANK (legate, when started by that command)");
-    provenance: Switch = true, row(Profiling, "keep the line that asked for each operation (always on)");
+    provenance: Switch = true, absent(Profiling, "keep the line that asked for each operation", Some("lines are always kept here"));
     cprofile: Switch = false, driver(Profiling, "run the script under Python's cProfile, into NAME_RANK.cprof in --logdir");
     nvprof: Switch = false, absent(Profiling, "run under nvprof", NO_CUDA);
     nsys: Switch = false, absent(Profiling, "run under Nsight Systems", NO_CUDA);

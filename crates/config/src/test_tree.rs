@@ -1,4 +1,4 @@
-//! A tree of files that stands for a machine, removed when dropped.
+//! Files for tests: a tree that stands for a machine, and texts kept beside the code.
 
 use std::fs::{create_dir_all, remove_dir_all, write};
 use std::path::{Path, PathBuf};
@@ -28,4 +28,14 @@ impl Drop for Tree {
     fn drop(&mut self) {
         let _ = remove_dir_all(&self.0);
     }
+}
+
+/// A file of this crate must read so; with `UPDATE_DOCS` set it is written so.
+pub fn assert_written(file: &str, text: &str) {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(file);
+    if std::env::var_os("UPDATE_DOCS").is_some() {
+        write(&file, text).unwrap();
+    }
+    let written = std::fs::read_to_string(&file).unwrap_or_default();
+    assert!(written == text, "{} differs: run UPDATE_DOCS=1 cargo test -p numloom-config", file.display());
 }

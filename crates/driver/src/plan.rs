@@ -263,7 +263,10 @@ fn build(
 
     let plain = !launched && !s.cprofile && argv.first() == Some(&world.python());
     let how = match &program {
-        Program::Script(file) if plain && world.file(file) != FileKind::Directory => How::Script,
+        // Anything else that Python runs (an archive, a directory) is Python's own business.
+        Program::Script(file) if plain && file.ends_with(".py") && world.file(file) != FileKind::Directory => {
+            How::Script
+        }
         Program::Module(_) if plain => How::Module,
         _ if s.timing => How::Spawn,
         _ => How::Exec,
@@ -274,6 +277,9 @@ fn build(
         given.words(|row, source| source > Source::Legate && !row.driver && !(here && row.field == "show_config"));
     if !launched && !passed.is_empty() {
         variables.push(("NUMLOOM_CONFIG".into(), join(&passed)));
+    }
+    if !launched && !resolved.acted_on.is_empty() {
+        variables.push(("NUMLOOM_SAID".into(), resolved.acted_on.join("\n")));
     }
     let program = match program {
         Program::Script(name) | Program::Module(name) | Program::Executable(name) => name,

@@ -107,7 +107,7 @@ fn modules_executables_and_the_interpreter() {
     let plan = planned("--timing echo hello", &Fake::default());
     assert_eq!((plan.how, plan.argv), (How::Spawn, split("echo hello").unwrap()));
     let plan = planned("--run-mode python notes.txt", &Fake::default());
-    assert_eq!((plan.how, plan.argv), (How::Script, split("python notes.txt").unwrap()));
+    assert_eq!((plan.how, plan.argv), (How::Exec, split("python notes.txt").unwrap()));
     let plan = planned("--run-mode python package", &Fake::default());
     assert_eq!((plan.how, plan.argv), (How::Exec, split("python package").unwrap()));
     let plan = planned("--gpus 0", &Fake::default());
