@@ -45,3 +45,9 @@ def tool(folder: Path, name: str, body: str) -> None:
     file = folder / name
     file.write_text(f"#!/bin/bash\n{body}\n")
     file.chmod(0o755)
+
+
+def shown(out: str) -> dict[str, str]:
+    """The lines of `--show-config`, by name."""
+    lines = [line[2:].partition(" = ") for line in out.splitlines() if line.startswith("- ")]
+    return {name.strip(): " ".join(value.split()) for name, _, value in lines}

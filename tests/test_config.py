@@ -8,15 +8,9 @@ import sys
 
 import pytest
 
-from .commands import environment, numloom, python
+from .commands import environment, numloom, python, shown
 
 IMPORT = "import numloom; print('imported')"
-
-
-def shown(out: str) -> dict[str, str]:
-    """The lines of `--show-config`, by name."""
-    lines = [line[2:].partition(" = ") for line in out.splitlines() if line.startswith("- ")]
-    return {name.strip(): " ".join(value.split()) for name, _, value in lines}
 
 
 def test_values_and_where_they_came_from():

@@ -11,7 +11,7 @@ import time
 import numpy
 import pytest
 
-from .commands import environment, numloom, run, tool
+from .commands import environment, numloom, run, shown, tool
 
 PROGRAM = """
 import sys, os
@@ -208,6 +208,33 @@ def test_nonsense_is_refused(tmp_path, words, status, sentence):
     path = {"PATH": f"{tmp_path}:/usr/bin:/bin"}
     ended = numloom(*words, cwd=tmp_path, **path)
     assert ended == (status, "", f"numloom: {sentence}\n")
+
+
+def test_ranks_of_a_node_must_fit_in_it(tmp_path):
+    tool(tmp_path, "srun", "echo must not run")
+    most = int(shown(numloom("--show-config").out)["sysmem"].partition(" ")[0].replace(",", "")) >> 20
+    words = ["--launcher", "srun", "--ranks-per-node", "2", "--sysmem", str(most), "echo"]
+    ended = numloom(*words, PATH=f"{tmp_path}:{os.environ['PATH']}")
+    assert (ended.status, ended.out) == (1, "")
+    assert "in each of the node's 2 ranks is more than the " in ended.err
+
+
+def test_arguments_that_are_not_text():
+    done = subprocess.run([sys.executable, "-m", "numloom", b"\xff.py"], env=environment(), capture_output=True)
+    assert (done.returncode, done.stderr.count(b"\n")) == (2, 1)
+    ended = subprocess.run(
+        [sys.executable, "-c", "import numloom"],
+        env={**environment(), "NUMLOOM_CONFIG": "--\udcff"},
+        capture_output=True,
+    )
+    assert ended.returncode == 1
+
+
+def test_a_reader_that_goes_away(tmp_path):
+    (tmp_path / "prog.py").write_text("")
+    for words in ("--help", "--show-config prog.py"):
+        line = f"{sys.executable} -m numloom {words} | true; echo ${{PIPESTATUS[0]}}"
+        assert run("bash", "-c", line, cwd=tmp_path) == (0, "0\n", "")
 
 
 def test_what_is_only_said():

@@ -12,6 +12,10 @@ def main(command: str = "numloom") -> int:
     """Read the command line and do what it says; the exit status."""
     from numloom import _core, _settings
 
+    for word in sys.argv[1:]:
+        if not _is_text(word):
+            print(f"{command}: {word!r} is not UTF-8; only text can be given as an argument", file=sys.stderr)
+            return 2
     driven = _core.drive(command, sys.argv[1:], sys.executable)
     if driven.status is not None:
         return int(driven.status)
@@ -27,3 +31,8 @@ def main(command: str = "numloom") -> int:
         if driven.timing:
             print(f"{command}: the program took {time.perf_counter() - began:.3f} s", file=sys.stderr)
     return 0
+
+
+def _is_text(word: str) -> bool:
+    """Whether the bytes of an argument were text; Python keeps those that were not as lone surrogates."""
+    return not any("\ud800" <= character <= "\udfff" for character in word)

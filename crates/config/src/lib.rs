@@ -61,9 +61,14 @@ pub fn given_by(env: &Lookup) -> Result<Given, Stop> {
     Ok(given)
 }
 
+/// A variable of this process. What is not text in it becomes marks that no flag has, and is refused as such.
+pub fn variable(name: &str) -> Option<String> {
+    std::env::var_os(name).map(|value| value.to_string_lossy().into_owned())
+}
+
 /// The values as the environment has them.
 pub fn from_environment() -> Result<Resolved, Stop> {
-    resolve(&given_by(&|name| std::env::var(name).ok())?, &Machine::here(), false)
+    resolve(&given_by(&variable)?, &Machine::here(), false)
 }
 
 fn without_a_word() -> Resolved {

@@ -32,7 +32,7 @@ impl Machine {
             root: "/".into(),
             affinity: affinity(),
             address_space: address_space(),
-            ranks: Ranks::detect(&|name| std::env::var(name).ok()),
+            ranks: Ranks::detect(&crate::variable),
         }
     }
 

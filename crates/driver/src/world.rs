@@ -34,7 +34,7 @@ pub struct Here {
 
 impl World for Here {
     fn variable(&self, name: &str) -> Option<String> {
-        std::env::var(name).ok()
+        numloom_config::variable(name)
     }
 
     fn variables(&self) -> Vec<String> {

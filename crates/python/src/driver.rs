@@ -63,12 +63,11 @@ impl Driven {
 fn drive(py: Python<'_>, command: String, words: Vec<String>, python: String) -> Driven {
     match plan(&command, &words, &Here { python }) {
         Outcome::Say(text) => {
-            // A reader that has gone away, as in `numloom --help | head`, is no error.
-            let _ = std::io::stdout().write_all(text.as_bytes()).and_then(|()| std::io::stdout().flush());
+            print(std::io::stdout(), &text);
             Driven::ended(0)
         }
         Outcome::Refuse(refusal) => {
-            eprintln!("{command}: {}", refusal.sentence);
+            say(&command, &refusal.sentence);
             Driven::ended(refusal.status)
         }
         Outcome::Run(plan) => start(py, &command, *plan),
@@ -76,13 +75,13 @@ fn drive(py: Python<'_>, command: String, words: Vec<String>, python: String) ->
 }
 
 fn start(py: Python<'_>, command: &str, plan: Plan) -> Driven {
-    eprint!("{}", run::opening(&plan));
+    print(std::io::stderr(), &run::opening(&plan));
     if let Err(error) = run::bind(&plan.binding) {
-        eprintln!("{command}: cannot bind to {}: {error}", plan.binding.shown.join(", "));
+        say(command, &format!("cannot bind to {}: {error}", plan.binding.shown.join(", ")));
         return Driven::ended(1);
     }
     let failed = |error: std::io::Error| {
-        eprintln!("{command}: cannot start {}: {error}", plan.argv[0]);
+        say(command, &format!("cannot start {}: {error}", plan.argv[0]));
         Driven::ended(1)
     };
     match plan.how {
@@ -90,13 +89,13 @@ fn start(py: Python<'_>, command: &str, plan: Plan) -> Driven {
         How::Spawn => {
             let began = std::time::Instant::now();
             let ended = py.detach(|| run::spawn(&plan));
-            eprintln!("{command}: the program took {:.3} s", began.elapsed().as_secs_f64());
+            say(command, &format!("the program took {:.3} s", began.elapsed().as_secs_f64()));
             ended.map_or_else(failed, Driven::ended)
         }
         How::Script | How::Module => {
             let settings = &plan.resolved.settings;
             if settings.show_config {
-                print!("{}", numloom_config::show(&plan.resolved));
+                print(std::io::stdout(), &numloom_config::show(&plan.resolved));
             }
             let driven = Driven {
                 status: None,
@@ -111,6 +110,15 @@ fn start(py: Python<'_>, command: &str, plan: Plan) -> Driven {
             driven
         }
     }
+}
+
+/// Writes at once. A reader that has gone away, as in `numloom --help | head`, is no error.
+fn print(mut to: impl Write, text: &str) {
+    let _ = to.write_all(text.as_bytes()).and_then(|()| to.flush());
+}
+
+fn say(command: &str, sentence: &str) {
+    print(std::io::stderr(), &format!("{command}: {sentence}\n"));
 }
 
 pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
