@@ -82,7 +82,9 @@ count=1
 while [ $# -gt 0 ]; do
   case "$1" in
     -n) count=$2; shift 2 ;;
-    -N|-npernode|--bind-to|-x|--map-by|-C) shift 2 ;;
+    -N) nodes=$2; shift 2 ;;
+    --ntasks-per-node=*) count=$((nodes * ${1#*=})); shift ;;
+    -npernode|--bind-to|-x|--map-by|-C) shift 2 ;;
     -*) shift ;;
     *) break ;;
   esac
@@ -176,6 +178,10 @@ def test_the_configuration_is_shown_as_printed(folder):
     "line",
     [
         "srun -n 4 --mpi=pmix legate --gpus 1 --profile myprog.py",
+        """srun -N 2 --ntasks-per-node=4 \\
+        --gpus-per-task=1 --gpu-bind=single:1 \\
+        --mpi=pmix -C gpu \\
+     legate --gpus 1 --profile myprog.py""",
         "legate --nodes 2 --launcher mpirun --cpus 4 --gpus 1 myprog.py",
         "mpirun -n 2 -npernode 1 legate --cpus 4 --gpus 1 myprog.py",
         'LEGATE_CONFIG="--cpus 4 --gpus 1" mpirun -n 2 -npernode 1 -x LEGATE_CONFIG python myprog.py',

@@ -93,8 +93,13 @@ def test_what_does_not_exist_here_is_said_once():
 
 
 def test_settings_are_read_once():
-    code = "import os, numloom as np; os.environ['NUMLOOM_CONFIG'] = '--nonsense'; print(np.ones(3).sum())"
-    assert python(code) == (0, "3.0\n", "")
+    code = (
+        "import os, numloom as np; os.environ['NUMLOOM_CONFIG'] = {!r}; "
+        "x = np.ones(100_000) + 1; np.sync(); print(np.stats()['tasks'])"
+    )
+    late, never = python(code.format("--fuse=0")), python(code.format(""))
+    assert late == never and late.status == 0
+    assert python(code.format("--nonsense")) == never
 
 
 @pytest.mark.parametrize(

@@ -37,7 +37,8 @@ fn zsh(command: &str) -> String {
         let repeat = if r.kind.repeats { "*" } else { "" };
         let value = match (r.is_switch(), r.kind.choices) {
             (true, _) => String::new(),
-            (_, []) => format!(":{}:_files", r.kind.metavar),
+            (_, []) if r.takes_directory() => format!(":{}:_files -/", r.kind.metavar),
+            (_, []) => format!(":{}: ", r.kind.metavar),
             (_, choices) => format!(":{}:({})", r.flag(), choices.join(" ")),
         };
         let equals = if r.is_switch() { "" } else { "=" };
@@ -51,7 +52,7 @@ fn fish(command: &str) -> String {
     let line = |r: &Row| {
         let value = match (r.is_switch(), r.kind.choices) {
             (true, _) => String::new(),
-            (_, []) => " -r".to_string(),
+            (_, []) => if r.takes_directory() { " -r" } else { " -x" }.to_string(),
             (_, choices) => format!(" -x -a '{}'", choices.join(" ")),
         };
         let short = r.short.map_or(String::new(), |c| format!(" -s {c}"));

@@ -68,6 +68,10 @@ impl Given {
         Some((all.iter().map(|(_, text, _)| text.as_str()).collect(), *source))
     }
 
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     pub(crate) fn has(&self, field: &str) -> bool {
         self.0.iter().any(|(i, ..)| ROWS[*i].field == field)
     }

@@ -32,17 +32,31 @@ pub use words::{join, quote, split};
 
 use std::sync::OnceLock;
 
+static GIVEN: OnceLock<Given> = OnceLock::new();
 static CURRENT: OnceLock<Resolved> = OnceLock::new();
 
-/// The settings of this process, read once. What cannot be read is left at its default; `check` says what was
-/// wrong with it.
+/// The settings of this process, read once. What cannot be read is left at its default; `read` says what was wrong
+/// with it.
 pub fn current() -> &'static Settings {
     &current_with_sources().settings
 }
 
 /// The settings of this process, and where each came from.
 pub fn current_with_sources() -> &'static Resolved {
-    CURRENT.get_or_init(|| from_environment().unwrap_or_else(|_| without_a_word()))
+    CURRENT.get_or_init(|| {
+        let machine = Machine::here();
+        let given = GIVEN.get_or_init(|| given_by(&variable).unwrap_or_default());
+        resolve(given, &machine, false).unwrap_or_else(|_| without_a_word(&machine))
+    })
+}
+
+/// Reads the environment, once, and says what is wrong with it. Where it gives nothing, the machine is not looked at
+/// before the first setting is asked for.
+pub fn read() -> Result<Option<&'static Resolved>, Stop> {
+    let given = given_by(&variable)?;
+    let resolved = if given.is_empty() { None } else { Some(resolve(&given, &Machine::here(), false)?) };
+    let _ = GIVEN.set(given);
+    Ok(resolved.map(|resolved| CURRENT.get_or_init(|| resolved)))
 }
 
 /// Sets this process's settings, before anything has asked for one. Whether they were not yet set.
@@ -66,18 +80,13 @@ pub fn variable(name: &str) -> Option<String> {
     std::env::var_os(name).map(|value| value.to_string_lossy().into_owned())
 }
 
-/// The values as the environment has them.
-pub fn from_environment() -> Result<Resolved, Stop> {
-    resolve(&given_by(&variable)?, &Machine::here(), false)
-}
-
-fn without_a_word() -> Resolved {
-    resolve(&Given::default(), &Machine::here(), false).expect("nothing given, nothing wrong")
+fn without_a_word(machine: &Machine) -> Resolved {
+    resolve(&Given::default(), machine, false).expect("nothing given, nothing wrong")
 }
 
 /// Why this process must not go on as if it were alone: it is one of several, and they would all run the same.
-pub fn refuse_ranks(ranks: Option<&Ranks>, settings: &Settings) -> Option<String> {
-    let ranks = ranks.filter(|r| r.size > 1 && !settings.disable_mpi)?;
+pub fn refuse_ranks(ranks: Option<&Ranks>, disable_mpi: bool) -> Option<String> {
+    let ranks = ranks.filter(|r| r.size > 1 && !disable_mpi)?;
     Some(format!(
         "this process is rank {} of {} ({}), and runs of more than one rank are not there yet: start one process, or \
          give --disable-mpi to let each run the whole program on its own",

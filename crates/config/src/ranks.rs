@@ -19,7 +19,7 @@ struct Family {
 }
 
 // SLURM comes last: under its `srun` the others' variables, where set, are the more precise.
-const FAMILIES: [Family; 3] = [
+const FAMILIES: [Family; 4] = [
     Family {
         launcher: "Open MPI",
         names: [
@@ -32,6 +32,10 @@ const FAMILIES: [Family; 3] = [
     Family {
         launcher: "MVAPICH2",
         names: ["MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE", "MV2_COMM_WORLD_LOCAL_RANK", "MV2_COMM_WORLD_LOCAL_SIZE"],
+    },
+    Family {
+        launcher: "jsrun",
+        names: ["JSM_NAMESPACE_RANK", "JSM_NAMESPACE_SIZE", "JSM_NAMESPACE_LOCAL_RANK", "JSM_NAMESPACE_LOCAL_SIZE"],
     },
     Family { launcher: "PMI", names: ["PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS"] },
 ];
@@ -132,6 +136,7 @@ mod tests {
             Some((3, 4, 1, 2))
         );
         assert_eq!(detect("PMI_RANK=1 PMI_SIZE=2 MPI_LOCALRANKID=0 MPI_LOCALNRANKS=1"), Some((1, 2, 0, 1)));
+        assert_eq!(detect("JSM_NAMESPACE_RANK=1 JSM_NAMESPACE_SIZE=2"), Some((1, 2, 1, 2)));
         assert_eq!(detect("MV2_COMM_WORLD_RANK=1 MV2_COMM_WORLD_SIZE=2"), Some((1, 2, 1, 2)));
         let step =
             "SLURM_PROCID=6 SLURM_STEP_NUM_TASKS=7 SLURM_STEP_TASKS_PER_NODE=2(x3),1 SLURM_NODEID=3 SLURM_LOCALID=0";

@@ -97,6 +97,10 @@ impl Row {
         self.kind.metavar.is_empty() && self.kind.choices.is_empty()
     }
 
+    pub fn takes_directory(&self) -> bool {
+        self.kind.metavar.starts_with("DIR")
+    }
+
     /// What stands for the value in help: `MIB`, `{a,b}`, or nothing.
     pub fn value_name(&self) -> String {
         match self.kind.choices {

@@ -184,7 +184,7 @@ fn several_ranks(settings: &Settings, layout: &Layout, ranks: Option<&Ranks>) ->
              command with --dry-run"
         ));
     }
-    refuse_ranks(ranks.filter(|_| settings.launcher == Launcher::None), settings)
+    refuse_ranks(ranks.filter(|_| settings.launcher == Launcher::None), settings.disable_mpi)
 }
 
 fn what_to_run(settings: &Settings, rest: &[String], world: &dyn World) -> Result<Program, Refusal> {

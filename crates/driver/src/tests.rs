@@ -287,3 +287,34 @@ fn what_is_only_said() {
         assert!(said(&format!("--completion {shell}"), &Fake::default()).contains("sysmem"));
     }
 }
+
+#[test]
+fn no_line_of_words_is_a_crash() {
+    let mut state = 0x2545f4914f6cdd1du64;
+    let mut pick = |n: usize| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state % n as u64) as usize
+    };
+    let odd =
+        ["", "-", "--", "---", "=", "--=", "-1", "0", "9999999999999999999999", "1e3", "é", "0-3/4-7", "4(x2)", "2,,3"];
+    let rest = ["prog.py", "./exe", "-m", "mpirun", "srun", "off", "no", "'", "\"a", "%%LEGATE_GLOBAL_RANK%%", "prof"];
+    let flags: Vec<String> = numloom_config::ROWS.iter().map(|row| format!("--{}", row.flag())).collect();
+    for _ in 0..20_000 {
+        let mut word = || match pick(5) {
+            0 => odd[pick(odd.len())].to_string(),
+            1 => rest[pick(rest.len())].to_string(),
+            2 => format!("{}={}", flags[pick(flags.len())], odd[pick(odd.len())]),
+            _ => flags[pick(flags.len())].clone(),
+        };
+        let words: Vec<String> = (0..6).map(|_| word()).collect();
+        let config = (0..3).map(|_| word()).collect::<Vec<_>>().join(" ");
+        let variables = format!("LEGATE_CONFIG={config};SLURM_TASKS_PER_NODE={};PMI_SIZE={}", word(), word());
+        for words in [&words[..], &words[..2]] {
+            if let Outcome::Refuse(refusal) = plan("numloom", words, &world(&variables, OPEN_MPI)) {
+                assert!(matches!(refusal.status, 1 | 2) && !refusal.sentence.is_empty());
+            }
+        }
+    }
+}

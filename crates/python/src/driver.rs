@@ -1,6 +1,6 @@
 //! Settings and the command line from Python: what is read at import, and what the `numloom` command does.
 
-use numloom_config::{Machine, Stop};
+use numloom_config::{Ranks, Stop, refuse_ranks};
 use numloom_driver::{Here, How, Outcome, Plan, plan, run};
 use pyo3::prelude::*;
 use std::io::Write;
@@ -9,27 +9,20 @@ use std::io::Write;
 /// for standard output, the sentence for standard error, and what is to be said once.
 #[pyfunction]
 fn read_settings() -> (Option<i32>, String, String, Vec<String>) {
-    let ranks = Machine::here().ranks;
-    let quiet = ranks.is_none() && ["NUMLOOM_CONFIG", "LEGATE_CONFIG"].iter().all(|v| std::env::var_os(v).is_none());
-    if quiet {
-        return (None, String::new(), String::new(), Vec::new());
-    }
-    match numloom_config::from_environment() {
-        Err(Stop::Help) => (Some(0), numloom_config::help("numloom"), String::new(), Vec::new()),
+    let resolved = match numloom_config::read() {
+        Err(Stop::Help) => return (Some(0), numloom_config::help("numloom"), String::new(), Vec::new()),
         Err(Stop::Bad(error)) => {
             let usage = if error.usage { numloom_config::usage("numloom") } else { String::new() };
-            (Some(1), String::new(), format!("{error}\n{usage}"), Vec::new())
+            return (Some(1), String::new(), format!("{error}\n{usage}"), Vec::new());
         }
-        Ok(resolved) => {
-            if let Some(sentence) = numloom_config::refuse_ranks(ranks.as_ref(), &resolved.settings) {
-                return (Some(1), String::new(), sentence + "\n", Vec::new());
-            }
-            let shown = if resolved.settings.show_config { numloom_config::show(&resolved) } else { String::new() };
-            let notes = resolved.notes.clone();
-            numloom_config::settle(resolved);
-            (None, shown, String::new(), notes)
-        }
+        Ok(resolved) => resolved,
+    };
+    let ranks = Ranks::detect(&numloom_config::variable);
+    if let Some(sentence) = refuse_ranks(ranks.as_ref(), resolved.is_some_and(|r| r.settings.disable_mpi)) {
+        return (Some(1), String::new(), sentence + "\n", Vec::new());
     }
+    let shown = resolved.filter(|r| r.settings.show_config).map_or(String::new(), numloom_config::show);
+    (None, shown, String::new(), resolved.map_or(Vec::new(), |r| r.notes.clone()))
 }
 
 /// What is left for Python to do: an exit status, or a program to run in this process.
