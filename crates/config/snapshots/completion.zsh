@@ -1,7 +1,7 @@
 #compdef numloom
 _arguments -S \
-  '--run-mode=[run the program as a Python script or as an executable (auto\: .py and -m are Python)]:run-mode:(auto python exec)' \
-  '--auto-config[size what is not given after the machine; 0\: one CPU, no GPU, a small pool]' \
+  '--run-mode=[run the program as Python or as an executable (auto\: .py is Python)]:run-mode:(auto python exec)' \
+  '--auto-config[size what is not given after the machine (0\: one CPU, little memory)]' \
   '--show-config[print every setting, its value and where it came from]' \
   '--show-memory-usage[print what the memories held, at exit]' \
   '--show-progress[print tasks as they run]' \
@@ -15,7 +15,7 @@ _arguments -S \
   '--nic-bind=[network devices for each rank of a node\: mlx5_0/mlx5_1]:GROUP/…: ' \
   '--cpus=[workers that run tasks]:N: ' \
   '--gpus=[GPUs to use]:N: ' \
-  '--gpu-backend=[what stands behind a GPU\: the machine'\''s own, or one simulated in host memory]:gpu-backend:(auto cuda sim)' \
+  '--gpu-backend=[the GPUs of the machine, or ones simulated in host memory]:gpu-backend:(auto cuda sim)' \
   '--omps=[OpenMP groups]:N: ' \
   '--ompthreads=[threads in each OpenMP group]:N: ' \
   '--utility=[threads that analyse and schedule]:N: ' \
@@ -37,7 +37,7 @@ _arguments -S \
   '--consensus[have ranks agree on what they free]' \
   '--max-exception-size=[largest exception, in bytes, a task may raise]:N: ' \
   '--profile[write a profile of the run]' \
-  '--profile-name=[what the profile'\''s files are called before _RANK (legate, when started by that command)]:TEXT: ' \
+  '--profile-name=[how names of profiles start (by the command legate\: legate)]:TEXT: ' \
   '--provenance[keep the line that asked for each operation]' \
   '--cprofile[run the script under Python'\''s cProfile, into NAME_RANK.cprof in --logdir]' \
   '--nvprof[run under nvprof]' \

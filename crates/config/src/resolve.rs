@@ -23,6 +23,11 @@ impl Resolved {
         ROWS.iter().position(|r| r.field == row.field).map_or(Source::Default, |i| self.sources[i])
     }
 
+    /// Whether somebody gave a value for this field.
+    pub fn is_given(&self, field: &str) -> bool {
+        row_of(field).is_some_and(|row| self.source(row) >= Source::Legate)
+    }
+
     fn set_source(&mut self, field: &str, source: Source) {
         if let Some(i) = ROWS.iter().position(|r| r.field == field) {
             self.sources[i] = source;

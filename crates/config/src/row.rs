@@ -67,18 +67,42 @@ pub struct Row {
     pub driver: bool,
 }
 
-/// What a row leaves out.
-pub(crate) const ROW: Row = Row {
-    field: "",
-    kind: KindInfo { metavar: "", choices: &[], repeats: false },
-    group: Group::General,
-    help: "",
-    short: None,
-    range: (0, usize::MAX),
-    auto: None,
-    absent: None,
-    driver: false,
-};
+/// A row with nothing special about it; the table fills in its field and kind.
+pub(crate) const fn row(group: Group, help: &'static str) -> Row {
+    Row {
+        field: "",
+        kind: KindInfo { metavar: "", choices: &[], repeats: false },
+        group,
+        help,
+        short: None,
+        range: (0, usize::MAX),
+        auto: None,
+        absent: None,
+        driver: false,
+    }
+}
+
+impl Row {
+    pub(crate) const fn short(self, letter: char) -> Row {
+        Row { short: Some(letter), ..self }
+    }
+
+    pub(crate) const fn range(self, least: usize, most: usize) -> Row {
+        Row { range: (least, most), ..self }
+    }
+
+    pub(crate) const fn auto(self, what: &'static str) -> Row {
+        Row { auto: Some(what), ..self }
+    }
+
+    pub(crate) const fn absent(self, reason: &'static str) -> Row {
+        Row { absent: Some(reason), ..self }
+    }
+
+    pub(crate) const fn command_only(self) -> Row {
+        Row { driver: true, ..self }
+    }
+}
 
 impl Row {
     /// The flag without its hyphens in front.

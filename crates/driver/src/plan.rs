@@ -5,8 +5,8 @@ use crate::launch::{self, Layout, words_of};
 use crate::world::{FileKind, World};
 use crate::{info, tell};
 use numloom_config::{
-    Given, Launcher, Ranks, Resolved, Row, RunMode, Settings, Shell, Source, Stop, completion, given_by, help, join,
-    refuse_ranks, resolve, row_of, show, usage,
+    Given, Launcher, Ranks, Resolved, RunMode, Settings, Shell, Source, Stop, completion, given_by, help, join,
+    refuse_ranks, resolve, show, usage,
 };
 
 /// What the command line comes to.
@@ -114,7 +114,7 @@ fn try_plan(command: &str, words: &[String], world: &dyn World) -> Result<Outcom
         Ok(resolved) => resolved,
         Err(stop) => return stopped(command, stop),
     };
-    if command == "legate" && resolved.source(profile_name()) == Source::Default {
+    if command == "legate" && !resolved.is_given("profile_name") {
         resolved.settings.profile_name = "legate".into();
     }
 
@@ -142,10 +142,6 @@ fn try_plan(command: &str, words: &[String], world: &dyn World) -> Result<Outcom
     }
 }
 
-fn profile_name() -> &'static Row {
-    row_of("profile_name").expect("a row of the table")
-}
-
 fn stopped(command: &str, stop: Stop) -> Result<Outcome, Refusal> {
     match stop {
         Stop::Help => Ok(Outcome::Say(help(command))),
@@ -157,9 +153,7 @@ fn stopped(command: &str, stop: Stop) -> Result<Outcome, Refusal> {
 /// The ranks on each node, checked against the launcher and the bindings.
 fn lay_out(resolved: &Resolved, ranks: Option<&Ranks>, world: &dyn World) -> Result<Layout, Refusal> {
     let s = &resolved.settings;
-    let given = |field: &str, value: usize| {
-        row_of(field).is_some_and(|row| resolved.source(row) != Source::Default).then_some(value)
-    };
+    let given = |field: &str, value: usize| resolved.is_given(field).then_some(value);
     let layout = match (s.launcher, ranks) {
         (Launcher::None, Some(ranks)) => Layout(vec![ranks.local_size]),
         (Launcher::None, None) => Layout(vec![s.ranks_per_node; s.nodes]),
