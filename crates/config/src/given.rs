@@ -72,7 +72,7 @@ impl Given {
         self.0.is_empty()
     }
 
-    pub(crate) fn has(&self, field: &str) -> bool {
+    pub fn has(&self, field: &str) -> bool {
         self.0.iter().any(|(i, ..)| ROWS[*i].field == field)
     }
 

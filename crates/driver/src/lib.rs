@@ -2,6 +2,7 @@
 //! `run` does what it says. The rank that a launcher starts is this same command, with `--launcher none`.
 
 mod bind;
+mod command;
 mod info;
 mod launch;
 mod plan;

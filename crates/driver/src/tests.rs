@@ -274,6 +274,13 @@ fn flags_win_over_the_environment() {
 }
 
 #[test]
+fn under_its_other_name_profiles_have_it_too() {
+    let Outcome::Run(plan) = plan("legate", &split("--cprofile prog.py").unwrap(), &Fake::default()) else { panic!() };
+    assert_eq!(plan.argv, split("python -m cProfile -o ./legate_0.cprof prog.py").unwrap());
+    assert_eq!(plan.variables, [("NUMLOOM_CONFIG".to_string(), "--profile-name=legate".to_string())]);
+}
+
+#[test]
 fn what_is_only_said() {
     assert_eq!(said("--version", &Fake::default()), format!("numloom {}\n", crate::VERSION));
     assert!(said("--help", &Fake::default()).starts_with("usage: numloom [flags] [program [arguments]]\n"));
