@@ -44,11 +44,12 @@ $(STAMPS)/venv:
 	@mkdir -p $(STAMPS) && touch $@
 
 $(STAMPS)/tools: $(STAMPS)/venv pyproject.toml
-	$(BIN)/pip install --quiet numpy maturin pytest hypothesis ruff mypy
+	$(BIN)/pip install --quiet numpy maturin 'setuptools>=70.1' pytest hypothesis ruff mypy
 	@touch $@
 
-$(STAMPS)/built: $(STAMPS)/tools $(RUST)
+$(STAMPS)/built: $(STAMPS)/tools $(RUST) python/compat/pyproject.toml
 	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --release --quiet
+	$(BIN)/pip install --quiet --no-build-isolation --no-deps --no-index -e python/compat
 	@touch $@
 
 $(STAMPS)/peers: $(STAMPS)/tools

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy
 
-from . import _core, _methods, _mirror
+from . import _core, _methods, _mirror, _settings
 from ._core import OutOfMemoryError, ndarray, ufunc
 from ._coverage import coverage, reset_coverage
 from ._creation import (
@@ -206,6 +206,8 @@ from ._shape import (
     unstack,
     vsplit,
 )
+
+_settings.read()
 
 __version__ = "0.1.0"
 __array_api_version__ = numpy.__array_api_version__

@@ -6,6 +6,7 @@ mod control;
 mod convert;
 mod create;
 mod dispatch;
+mod driver;
 mod errors;
 mod flags;
 mod fperr;
@@ -44,6 +45,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     protocols::register(m)?;
     control::register(m)?;
     account::register(m)?;
+    driver::register(m)?;
     m.add_function(wrap_pyfunction!(join::join, m)?)?;
     m.add_function(wrap_pyfunction!(manipulate::broadcast_to, m)?)?;
     m.add_function(wrap_pyfunction!(manipulate::strided_view, m)?)?;
