@@ -296,3 +296,32 @@ def test_iteration_and_containment():
         assert a == e
     _, second, _ = m
     agree(second, x[1])
+
+
+INDEX_LAYOUTS = {
+    "one": lambda np, x, i, j: x[i],
+    "one of a line": lambda np, x, i, j: x[:, 0, 0][i],
+    "with integers": lambda np, x, i, j: x[0, i, 1],
+    "several": lambda np, x, i, j: x[i, j, i],
+    "broadcast": lambda np, x, i, j: x[i, j[:, :1], 0],
+    "beside a slice": lambda np, x, i, j: x[i, :, j],
+    "slice first": lambda np, x, i, j: x[:, i, j],
+    "new axis": lambda np, x, i, j: x[i, None, j, j],
+    "reversed": lambda np, x, i, j: x[0, 0, i[::-1, ::-1]],
+    "small integers": lambda np, x, i, j: x[0, 0, i.astype("int8")],
+    "three": lambda np, x, i, j: x[0, 0, np.arange(6).reshape(3, 1, 2).transpose(2, 0, 1) % 3],
+    "raveled": lambda np, x, i, j: x[0, 0, i].ravel(order="K"),
+}
+
+
+@pytest.mark.parametrize("case", INDEX_LAYOUTS)
+def test_results_lie_in_memory_as_numpys(case):
+    def run(np):
+        x, i = np.arange(27.0).reshape(3, 3, 3), np.arange(6).reshape(3, 2).T % 3
+        return INDEX_LAYOUTS[case](np, x, i, (i + 1) % 3)
+
+    actual, expected = run(np), run(numpy)
+    agree(actual, expected)
+    steps = [s for s, n in zip(expected.strides, expected.shape, strict=True) if n > 1]
+    assert [s for s, n in zip(actual.strides, actual.shape, strict=True) if n > 1] == steps
+    assert actual.flags.f_contiguous == expected.flags.f_contiguous

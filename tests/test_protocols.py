@@ -273,3 +273,22 @@ def test_printing():
         x = values("float64", 5)
         assert str(mine(x)) == str(x)
     assert f"{mine(numpy.arange(3))}" == "[0 1 2]"
+
+
+def test_array_methods_may_answer_with_our_arrays():
+    class Holder:
+        def __init__(self, array):
+            self.array, self.asked = array, []
+
+        def __array__(self, dtype=None, copy=None):
+            self.asked.append((dtype, copy))
+            return self.array.copy() if copy else self.array
+
+    x = Holder(np.arange(3.0))
+    assert np.asarray(x) is x.array
+    assert np.array(x, copy=None) is x.array
+    agree(np.array(x, copy=True), numpy.arange(3.0))
+    assert x.asked == [(None, None), (None, None), (None, True)]
+    agree(np.add(x, 1), numpy.arange(1, 4.0))
+    agree(np.arange(4)[Holder(np.array(1))], numpy.arange(4)[1])
+    agree(np.array(x, dtype="f4"), numpy.arange(3, dtype="f4"))

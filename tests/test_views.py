@@ -187,3 +187,50 @@ def test_views_outlive_their_base():
         agree(view, numpy.arange(size)[size // 2 :])
         del view
         agree(later, numpy.arange(size)[size // 2 :] + 1)
+
+
+@pytest.mark.parametrize("order", "KACF")
+@pytest.mark.parametrize("shape", [None, (5,), (3, 4), (5, 6, 7)], ids=str)
+def test_likes_lie_in_memory_as_numpys(order, shape):
+    def run(np):
+        x = np.arange(24).reshape(2, 3, 4)
+        likes = [x, x.T, x.swapaxes(0, 1), x[0], x[0].T, np.zeros((1, 3, 1)).T]
+        return [np.empty_like(a, order=order, shape=shape).strides for a in likes]
+
+    assert run(np) == run(numpy)
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int64", "float64", "complex128"])
+def test_round_keeps_the_order(dtype):
+    assert np.round(np.ones((3, 4), dtype).T).strides == numpy.round(numpy.ones((3, 4), dtype).T).strides
+
+
+def test_shapes_given_as_arrays():
+    for shape in ([2, 3], [4], []):
+        assert np.ones(np.array(shape, int)).shape == tuple(shape)
+        assert np.zeros(np.prod(shape, dtype=int)).reshape(np.array(shape, int)).shape == tuple(shape)
+    agree(np.delete(np.arange(4), ()), numpy.delete(numpy.arange(4), ()))
+    agree(np.delete(np.arange(4), []), numpy.delete(numpy.arange(4), []))
+
+
+def test_copy_modes():
+    x = np.arange(4)
+    for always in (True, np._CopyMode.ALWAYS, numpy.True_, 1):
+        assert not np.shares_memory(np.array(x, copy=always), x)
+    for shared in (False, None, np._CopyMode.NEVER, np._CopyMode.IF_NEEDED, numpy.False_, 0):
+        assert np.array(x, copy=shared) is x
+    assert x.astype(int, copy=0) is x
+    assert x.astype(int, copy=1) is not x
+
+
+def test_strides_can_be_set():
+    x = np.arange(10)
+    y = x[:4:-1]
+    with pytest.warns(DeprecationWarning, match="Setting the strides"):
+        y.strides = -16
+    with pytest.raises(ValueError, match="available memory"), pytest.warns(DeprecationWarning):
+        y.strides = 8
+    y = x[:5]
+    with pytest.warns(DeprecationWarning):
+        y.strides = 16
+    agree(y, numpy.arange(0, 10, 2))

@@ -45,6 +45,7 @@ def array(
     _check(like=like)
     if ndmax or (subok and isinstance(object, numpy.ndarray) and type(object) is not numpy.ndarray):
         raise Unsupported("a subclass or a bounded depth was asked for")
+    copy = copy if copy is True else _core.copy_mode(copy)
     if copy is not False and _same_shaped(object):
         return _stack(object, dtype, ndmin)
     return _core.asarray(object, dtype=dtype, copy=copy, order=order or "K", ndmin=ndmin)
@@ -68,6 +69,7 @@ def asarray(
     if dtype is None and order is None and copy is None and isinstance(a, ndarray):
         return a
     _check(device, like)
+    copy = _core.copy_mode(copy)
     if copy is not False and _same_shaped(a):
         return _stack(a, dtype, 0)
     return _core.asarray(a, dtype=dtype, copy=copy, order=order or "K")

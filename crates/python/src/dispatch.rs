@@ -95,9 +95,10 @@ fn call_ours<'py>(
     }
     let Some(ours) = py.import("numloom._core")?.getattr_opt(name.as_str())? else { return Ok(None) };
     let mut foreign_outs = None;
-    let kwargs = match kwargs {
-        Some(k) => Some(share_outs(k, &mut foreign_outs)?),
-        None => None,
+    let kwargs = match kwargs.map(|k| share_outs(k, &mut foreign_outs)).transpose() {
+        Ok(kwargs) => kwargs,
+        Err(e) if errors::is_unsupported(py, &e) => return Ok(None),
+        Err(e) => return Err(e),
     };
     match ours.call_method(method, inputs, kwargs.as_ref()) {
         Ok(found) => Ok(Some(foreign_outs.unwrap_or(found))),

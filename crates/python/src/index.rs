@@ -259,12 +259,18 @@ pub fn gather(py: Python<'_>, x: &Array, plan: &Plan) -> PyResult<Array> {
     check_new_size(&shape, dtype)?;
     let out = record::empty_view(plan.gathered_layout(), at).map_err(|e| errors::raise(py, e))?;
     let base = x.with_view(plan.base());
-    let indices = plan.indices();
+    let mut indices = plan.indices();
+    // Both are walked as the result lies in memory.
+    let order = plan.index_order(&out.view);
+    let target = out.with_view(out.view.transpose(&order));
+    for i in &mut indices {
+        *i = i.with_view(i.view.transpose(&order[..i.view.ndim()]));
+    }
     let mut ins: SmallVec<[&Array; 4]> = SmallVec::new();
     ins.push(&base);
     ins.extend(indices.iter());
     let op = Take::new(&plan.axes(), Mode::Raise);
-    record::library(Box::new(op), &ins, &[&out], at).map_err(|e| errors::raise(py, e))?;
+    record::library(Box::new(op), &ins, &[&target], at).map_err(|e| errors::raise(py, e))?;
     let view = out.view.transpose(&plan.result_axes());
     Ok(out.with_view(view))
 }

@@ -8,8 +8,8 @@ use crate::quick::peek;
 use crate::{errors, protocols};
 use numloom_ir::view::Order;
 use numloom_ir::{Dims, View};
-use numloom_runtime::Array;
-use pyo3::exceptions::{PyAttributeError, PyValueError};
+use numloom_runtime::{Array, record};
+use pyo3::exceptions::{PyAttributeError, PyDeprecationWarning, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use smallvec::SmallVec;
@@ -71,6 +71,14 @@ fn named_axis(py: Python<'_>, name: &str, axis: isize, ndim: usize) -> PyResult<
     })
 }
 
+/// Where the bytes of an array begin and end; a sync point.
+fn addresses(py: Python<'_>, array: &Array) -> PyResult<(isize, isize)> {
+    errors::sync(py, array)?;
+    let first = record::data(array).map_err(|e| errors::raise(py, e))? as isize - array.view.offset as isize;
+    let (lo, hi) = array.view.byte_bounds();
+    Ok((first + lo as isize, first + hi as isize))
+}
+
 #[pymethods]
 impl NdArray {
     #[pyo3(signature = (*shape, order=None, copy=None))]
@@ -97,6 +105,31 @@ impl NdArray {
                 "Incompatible shape for in-place modification. Use `.reshape()` to make a copy with the desired shape.",
             ));
         };
+        slf.borrow_mut().array = array.with_view(view);
+        Ok(())
+    }
+
+    #[setter(strides)]
+    fn set_strides(slf: &Bound<'_, Self>, strides: &Bound<'_, PyAny>) -> PyResult<()> {
+        let py = slf.py();
+        let text = c"Setting the strides on a NumPy array has been deprecated in NumPy 2.4.\nAs an alternative, you can create a new view using np.lib.stride_tricks.as_strided.";
+        PyErr::warn(py, &py.get_type::<PyDeprecationWarning>(), text, 1)?;
+        let array = handle::sized(slf)?;
+        let view = View { strides: layout::extents(strides)?.into_iter().collect(), ..array.view.clone() };
+        if view.strides.len() != view.ndim() {
+            let message = format!("strides must be  same length as shape ({})", view.ndim());
+            return Err(PyValueError::new_err(message));
+        }
+        // What may be reached: the array this one is in the end a view of.
+        let mut whole = slf.clone();
+        while let Some(base) = NdArray::base(&whole.borrow(), py).and_then(|b| b.into_bound(py).cast_into().ok()) {
+            whole = base;
+        }
+        let (lo, hi) = addresses(py, &handle::sized(&whole)?)?;
+        let (from, to) = addresses(py, &array.with_view(view.clone()))?;
+        if view.size() > 0 && (from < lo || to > hi) {
+            return Err(PyValueError::new_err("strides is not compatible with available memory"));
+        }
         slf.borrow_mut().array = array.with_view(view);
         Ok(())
     }

@@ -6,6 +6,7 @@
 
 use crate::errors;
 use crate::handle::{self, NdArray};
+use crate::layout::CopyArg;
 use crate::methods::through_numpy;
 use crate::numpy_api::api;
 use numloom_runtime::Array;
@@ -73,12 +74,13 @@ impl NdArray {
     #[allow(non_upper_case_globals)]
     const __array_priority__: f64 = 0.0;
 
-    #[pyo3(signature = (dtype=None, copy=None))]
+    #[pyo3(signature = (dtype=None, copy=CopyArg::default()))]
     fn __array__<'py>(
         slf: &Bound<'py, Self>,
         dtype: Option<&Bound<'py, PyAny>>,
-        copy: Option<bool>,
+        copy: CopyArg,
     ) -> PyResult<Bound<'py, PyAny>> {
+        let copy = copy.0;
         let view = numpy_view(slf)?;
         if dtype.is_none() && copy != Some(true) {
             return Ok(view);

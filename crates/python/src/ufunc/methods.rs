@@ -161,6 +161,9 @@ fn integer_indices<'py>(py: Python<'py>, obj: &Bound<'py, PyAny>) -> Native<Arra
 
 /// `op` of every pair of elements: the axes of `a`, then those of `b`.
 pub fn outer_arrays(py: Python<'_>, op: ScalarOp, a: Array, b: Array) -> Native<Array> {
+    if a.view.ndim() + b.view.ndim() > 64 {
+        return Err(Stop::ToNumpy);
+    }
     let mut view = a.view.clone();
     for _ in 0..b.view.ndim() {
         view = view.expand(view.ndim());
