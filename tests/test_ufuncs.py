@@ -336,6 +336,12 @@ def test_errors_have_numpys_types_and_words(case):
     agree_in_outcome(lambda: ERRORS[case](np), lambda: ERRORS[case](numpy), what=case)
 
 
+
+def _at(ufunc, a, indices, b):
+    ufunc.at(a, indices, b)
+    return a
+
+
 WARNING = {
     "divide by zero": lambda np, n: np.ones(n) / np.zeros(n),
     "invalid divide": lambda np, n: np.zeros(n) / np.zeros(n),
@@ -346,6 +352,20 @@ WARNING = {
     "overflow half": lambda np, n: np.full(n, 60000, "float16") + np.full(n, 60000, "float16"),
     "int divide": lambda np, n: np.ones(n, int) // np.zeros(n, int),
     "int remainder": lambda np, n: np.ones(n, int) % np.zeros(n, int),
+    "floor divide": lambda np, n: np.ones(n) // np.zeros(n),
+    "divmod": lambda np, n: np.floor_divide(np.ones(n, "f4"), np.zeros(n, "f4")),
+    "accumulate overflow": lambda np, n: np.multiply.accumulate(np.full(n, 1e300)),
+    "accumulate half": lambda np, n: np.add.accumulate(np.full(n, 6e4, "f2")),
+    "accumulate ints": lambda np, n: np.floor_divide.accumulate(np.zeros(n, int)),
+    "accumulate nan": lambda np, n: np.maximum.accumulate(np.full(n, np.nan)),
+    "cumsum": lambda np, n: np.where(np.arange(n) == 1, -np.inf, np.inf).cumsum(),
+    "reduceat": lambda np, n: np.add.reduceat(np.full(n, 1e308), [0, 3]),
+    "at": lambda np, n: _at(np.multiply, np.full(n, 1e300), np.arange(n), np.full(n, 1e300)),
+    "at of ints": lambda np, n: _at(np.floor_divide, np.ones(n, int), np.arange(n), np.zeros(n, int)),
+    "at without a loop": lambda np, n: _at(np.remainder, np.ones(n, int), np.arange(n), 0),
+    "at with a cast": lambda np, n: _at(np.floor_divide, np.ones(n, "i1"), np.arange(n), 0),
+    "complex arcsin": lambda np, n: np.arcsin(np.full(n, 0.5 + 0j)),
+    "complex arccosh": lambda np, n: np.arccosh(np.full(n, 1.5 + 0j)),
     "quiet": lambda np, n: np.ones(n) + 1,
 }
 

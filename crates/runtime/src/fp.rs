@@ -15,7 +15,11 @@ pub fn attribute(flags: u8, ops: &[Operation]) -> Vec<FpReport> {
         .filter_map(|flag| {
             let best = ops.iter().max_by_key(|o| (likelihood(o, flag), std::cmp::Reverse(o.at.at)))?;
             let best = ops.iter().find(|o| likelihood(o, flag) == likelihood(best, flag))?;
-            Some(FpReport { flags: flag, op: best.name(), provenance: best.at })
+            let name = match &best.kind {
+                Kind::Library(op) => op.raises().unwrap_or(op.name()),
+                _ => best.name(),
+            };
+            Some(FpReport { flags: flag, op: name, provenance: best.at })
         })
         .collect()
 }

@@ -4,6 +4,7 @@
 use crate::error::{ErrorKind, ExecError, FpReport};
 use crate::operation::Kind;
 use crate::prepare;
+use crate::record::run_tile;
 use crate::stats;
 use crate::task::{Prepared, Task};
 use parking_lot::{Condvar, Mutex};
@@ -184,10 +185,16 @@ impl Scheduler {
                 task.flags.fetch_or(flags, Ordering::Relaxed);
                 Ok(())
             }
-            // SAFETY: as above.
-            Prepared::Library { own: Some(op), args, .. } => unsafe { op.run(args, phase, tile) },
-            // SAFETY: as above; the operation stays in place until the task retires.
-            Prepared::Library { own: None, args, .. } => unsafe { (*task.library()).run(args, phase, tile) },
+            Prepared::Library { own, args, .. } => {
+                let mut flags = 0;
+                // SAFETY: as above; the operation stays in place until the task retires.
+                let ran = unsafe {
+                    let op = own.as_deref().unwrap_or_else(|| &*task.library());
+                    run_tile(op, args, phase, tile, &mut flags)
+                };
+                task.flags.fetch_or(flags, Ordering::Relaxed);
+                ran
+            }
             Prepared::Done => Ok(()),
         }));
         match ran {
