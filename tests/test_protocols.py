@@ -292,3 +292,102 @@ def test_array_methods_may_answer_with_our_arrays():
     agree(np.add(x, 1), numpy.arange(1, 4.0))
     agree(np.arange(4)[Holder(np.array(1))], numpy.arange(4)[1])
     agree(np.array(x, dtype="f4"), numpy.arange(3, dtype="f4"))
+
+
+class Asked:
+    """Answers a ufunc with how it was asked."""
+
+    def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
+        kinds = [type(i).__name__ for i in inputs]
+        return type(self).__name__, ufunc.__name__, method, kinds, sorted((k, str(v)) for k, v in kwargs.items())
+
+    def __repr__(self):
+        return type(self).__name__
+
+
+class AskedFirst(Asked):
+    pass
+
+
+class Declines(Asked):
+    def __array_ufunc__(self, *args, **kwargs):
+        return NotImplemented
+
+
+class OptsOut(Asked):
+    __array_ufunc__ = None
+
+
+OVERRIDES = {
+    "input": lambda np, x: np.add(x, Asked()),
+    "subclass first": lambda np, x: np.multiply(Asked(), AskedFirst()),
+    "declined": lambda np, x: np.multiply(Declines(), Asked()),
+    "all declined": lambda np, x: np.negative(Declines()),
+    "opted out": lambda np, x: np.add(x, OptsOut()),
+    "opted out beside another": lambda np, x: np.add(Asked(), OptsOut()),
+    "output by position": lambda np, x: np.sin(x, Asked()),
+    "output by name": lambda np, x: np.sin(x, out=Asked()),
+    "second output": lambda np, x: np.modf(x, out=(None, Asked())),
+    "no output": lambda np, x: np.sin(Asked(), out=None),
+    "signature": lambda np, x: np.add(Asked(), 1, sig="dd->d"),
+    "mask": lambda np, x: np.add(x, x, where=Asked()),
+    "reduce": lambda np, x: np.add.reduce(Asked(), 1, "f8", None, True),
+    "accumulate": lambda np, x: np.add.accumulate(Asked(), 0),
+    "at": lambda np, x: np.add.at(Asked(), [0], 1),
+    "outer": lambda np, x: np.add.outer(x, Asked()),
+    "too few": lambda np, x: np.multiply(Asked()),
+    "too many": lambda np, x: np.multiply(Asked(), x, x, x),
+    "unknown keyword": lambda np, x: np.multiply(Asked(), x, foo=1),
+    "operator": lambda np, x: x + Asked(),
+    "operator opted out": lambda np, x: x - OptsOut(),
+}
+
+
+@pytest.mark.parametrize("case", OVERRIDES)
+def test_ufunc_overrides_are_asked_as_numpy_asks_them(case):
+    def run(np):
+        return str(OVERRIDES[case](np, np.arange(3.0)))
+
+    agree_in_outcome(lambda: run(np), lambda: run(numpy), what=case)
+
+
+def test_our_ufuncs_are_found_under_numpys():
+    assert np.add == numpy.add and numpy.add == np.add
+    assert np.add != numpy.subtract and np.add != np.subtract
+    assert {np.add: 1}[numpy.add] == 1
+
+
+def test_array_wrap():
+    class Wraps:
+        def __init__(self, array):
+            self.array = array
+
+        def __array__(self, dtype=None, copy=None):
+            return self.array
+
+        def __array_wrap__(self, array, context, return_scalar):
+            return type(self).__name__, array.tolist(), context and (context[0].__name__, context[2]), return_scalar
+
+    class WrapsFirst(Wraps):
+        __array_priority__ = 10
+
+    class WrapsNever(Wraps):
+        __array_priority__ = -10
+
+    def results(np):
+        x = np.arange(3.0)
+        a, b, c = Wraps(x), WrapsFirst(x), WrapsNever(x)
+        return [
+            np.add(a, x),
+            np.add(x, a),
+            np.add(a, b),
+            np.sqrt(b),
+            np.modf(a),
+            np.add.reduce(a),
+            np.add.accumulate(a),
+            np.multiply.outer(a, x).tolist(),
+            np.negative(Wraps(np.array(2.0))),
+            np.add(c, x).tolist(),
+        ]
+
+    assert results(np) == results(numpy)

@@ -336,7 +336,6 @@ def test_errors_have_numpys_types_and_words(case):
     agree_in_outcome(lambda: ERRORS[case](np), lambda: ERRORS[case](numpy), what=case)
 
 
-
 def _at(ufunc, a, indices, b):
     ufunc.at(a, indices, b)
     return a

@@ -6,6 +6,7 @@ use crate::handle::{self, NdArray, Scalar};
 use crate::numpy_api::api;
 use crate::protocols;
 use crate::scalar;
+use crate::ufunc::fallback::any_override;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 
@@ -142,6 +143,9 @@ fn array_ufunc<'py>(
     inputs: &Bound<'py, PyTuple>,
     kwargs: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Bound<'py, PyAny>> {
+    if any_override(inputs, kwargs)? {
+        return Ok(ufunc.py().NotImplemented().into_bound(ufunc.py()));
+    }
     if let Some(found) = call_ours(ufunc, method, inputs, kwargs)? {
         return Ok(found);
     }

@@ -123,6 +123,19 @@ impl Ufunc {
         format!("<ufunc '{}'>", self.name())
     }
 
+    /// Equal to NumPy's of the same name, which is what other libraries look up.
+    fn __eq__(&self, other: &Bound<'_, PyAny>) -> PyResult<bool> {
+        let py = other.py();
+        match other.cast_exact::<Ufunc>() {
+            Ok(o) => Ok(o.get().kind == self.kind),
+            Err(_) => Ok(api(py).numpy(py).getattr(self.name())?.is(other)),
+        }
+    }
+
+    fn __hash__(&self, py: Python<'_>) -> PyResult<isize> {
+        api(py).numpy(py).getattr(self.name())?.hash()
+    }
+
     #[getter]
     fn __name__(&self) -> &'static str {
         self.name()
