@@ -391,3 +391,40 @@ def test_array_wrap():
         ]
 
     assert results(np) == results(numpy)
+
+
+def test_pickles_beside_their_buffers():
+    x, buffers = np.arange(1000), []
+    pickled = pickle.dumps(x, 5, buffer_callback=buffers.append)
+    assert len(buffers) == 1
+    assert len(pickled) < 1000
+    loaded = pickle.loads(pickled, buffers=buffers)
+    x[0] = -1
+    assert loaded[0] == -1
+    agree(pickle.loads(pickle.dumps(x[::2], 5, buffer_callback=buffers.append)), numpy.asarray(x)[::2])
+
+
+def test_memory_that_may_not_be_written_is_not():
+    data = b"abcd"
+    x = np.frombuffer(data, "u1")
+    assert not x.flags.writeable
+    with pytest.raises(ValueError, match="WRITEABLE"):
+        x.setflags(write=True)
+
+    class Lends:
+        __array_interface__ = numpy.frombuffer(data, "u1").__array_interface__
+
+    y = np.asarray(Lends())
+    with pytest.raises(ValueError, match="read-only"):
+        y[0] = 0
+    assert data == b"abcd"
+
+
+def test_array_struct():
+    class Lends:
+        __array_struct__ = np.arange(3).__array_struct__
+
+    agree(np.asarray(Lends()), numpy.arange(3))
+    wrapped = np.arange(2).__array_wrap__(numpy.array(3.0), None, True)
+    assert type(wrapped) is numpy.float64
+    assert isinstance(np.arange(2).__array_wrap__(numpy.array(3.0)), np.ndarray)

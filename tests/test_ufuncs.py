@@ -399,6 +399,27 @@ def test_errstate_call():
     assert seen == ["divide by zero"]
 
 
+def test_attributes_of_numpys_ufuncs():
+    kinds = (numpy.dtype("i4"), numpy.dtype("i4"), None)
+    assert np.add.resolve_dtypes(kinds, signature=(None, None, "f4")) == numpy.add.resolve_dtypes(
+        kinds, signature=(None, None, "f4")
+    )
+    with pytest.raises(AttributeError):
+        _ = np.add.no_such_thing
+
+
+def test_rules_for_python_numbers():
+    for rule in ("no", "equiv", "safe", "same_kind", "unsafe"):
+        for call in (
+            lambda np, rule: np.add(3.0, 4.0, dtype="f4", casting=rule),
+            lambda np, rule: np.add(np.ones(2, "f4"), 3, casting=rule),
+            lambda np, rule: np.equal(np.ones(2), 3.0, casting=rule),
+            lambda np, rule: np.ldexp(1.0, numpy.uint64(3), dtype="d", casting=rule),
+            lambda np, rule: np.ldexp(numpy.float32(1), 2, dtype="d", casting=rule),
+        ):
+            agree_in_outcome(lambda: call(np, rule), lambda: call(numpy, rule), what=rule)
+
+
 def test_attributes():
     for name in NAMES:
         m, n = getattr(np, name), getattr(numpy, name)

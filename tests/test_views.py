@@ -234,3 +234,51 @@ def test_strides_can_be_set():
     with pytest.warns(DeprecationWarning):
         y.strides = 16
     agree(y, numpy.arange(0, 10, 2))
+
+
+RESIZES = {
+    "longer": lambda np, x: x.resize((3, 3), refcheck=False),
+    "shorter": lambda np, x: x.resize(4, refcheck=False),
+    "several numbers": lambda np, x: x.resize(2, 2, 2, refcheck=False),
+    "the same size": lambda np, x: x.resize(3, 2),
+    "to nothing": lambda np, x: x.resize((0, 3), refcheck=False),
+    "to one": lambda np, x: x.resize((), refcheck=False),
+    "none": lambda np, x: x.resize(None),
+    "no shape": lambda np, x: x.resize(),
+    "negative": lambda np, x: x.resize(-1),
+    "a word": lambda np, x: x.resize("a"),
+    "a view": lambda np, x: x[:1].resize(7),
+    "pieces": lambda np, x: x[:, ::2].resize(7),
+    "referred to": lambda np, x: x.resize(7),
+}
+
+
+@pytest.mark.parametrize("layout", ["C", "F"])
+@pytest.mark.parametrize("case", RESIZES)
+def test_resize_in_place(case, layout):
+    def run(np):
+        x = np.array(numpy.arange(6).reshape(2, 3), order=layout)
+        RESIZES[case](np, x)
+        return x, x.strides
+
+    agree_in_outcome(lambda: run(np), lambda: run(numpy), what=case)
+
+
+def test_resize_of_the_only_reference():
+    x = np.arange(4)
+    x.resize(6)
+    agree(x, numpy.array([0, 1, 2, 3, 0, 0]))
+
+
+def test_small_differences_of_functions():
+    small = np.array(1.0 - 2**-52, "f4")
+    assert np.isclose(small, 2, atol=0, rtol=(1.0 - 2**-52) / 2)
+    agree(np.resize(np.arange(3), numpy.uint8(4)), numpy.resize(numpy.arange(3), numpy.uint8(4)))
+    agree_in_outcome(
+        lambda: np.cross(np.ones((3, 3)), np.ones((3, 3)), axisb=2),
+        lambda: numpy.cross(numpy.ones((3, 3)), numpy.ones((3, 3)), axisb=2),
+    )
+    out = np.zeros(2, complex)
+    assert np.array([1 + 1j, 2j]).conjugate(out) is out
+    agree(out, numpy.array([1 - 1j, -2j]))
+    assert np.arange(2).conj(np.zeros(2, int)).tolist() == [0, 1]

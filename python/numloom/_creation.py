@@ -13,7 +13,7 @@ import numpy
 from . import _core
 from ._core import Scalar, Unsupported, ndarray
 from ._fallback import direct, native, on_host
-from ._operands import is_array, operand, result_dtype
+from ._operands import NoValue, is_array, operand, result_dtype
 
 _INT64, _FLOAT64 = numpy.dtype(numpy.int64), numpy.dtype(numpy.float64)
 
@@ -200,8 +200,20 @@ def _full_like(a: Any, value: Any, dtype: Any, order: Any, shape: Any, device: A
 
 @direct
 def arange(
-    start_or_stop: Any, /, stop: Any = None, step: Any = 1, *, dtype: Any = None, device: Any = None, like: Any = None
+    start_or_stop: Any = NoValue,
+    /,
+    stop: Any = None,
+    step: Any = 1,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    like: Any = None,
+    **start: Any,
 ) -> Any:
+    if start_or_stop is NoValue or start:
+        first = () if start_or_stop is NoValue else (start_or_stop,)
+        given = {"stop": stop, "step": step, "dtype": dtype, "device": device, "like": like, **start}
+        return on_host(numpy.arange, "arange", first, given)
     if dtype is None and device is None and like is None:
         made = _core.arange_ints(start_or_stop, stop, step)
         if made is not None:
@@ -212,6 +224,10 @@ def arange(
         pass
     chosen = {"dtype": dtype, "device": device, "like": like}
     return on_host(numpy.arange, "arange", (start_or_stop, stop, step), chosen)
+
+
+# The signature that NumPy shows; it takes `start=` and `stop=` alone besides.
+arange.__wrapped__ = numpy.arange  # type: ignore[attr-defined]
 
 
 def _arange(start_or_stop: Any, stop: Any, step: Any, dtype: Any, device: Any, like: Any) -> Any:

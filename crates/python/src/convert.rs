@@ -284,6 +284,18 @@ pub fn own_numpy(obj: &Bound<'_, PyAny>) -> PyResult<Array> {
 /// Fresh results of up to this many bytes are cheaper to copy than to keep.
 const COPIED: usize = 1024;
 
+/// `own_numpy_held` as an object: read-only where NumPy's array is, which it then is a view of.
+pub fn own_handle(obj: &Bound<'_, PyAny>, held: isize) -> PyResult<Py<PyAny>> {
+    let py = obj.py();
+    let writeable = api(py).describe(obj)?.writeable;
+    let array = own_numpy_held(obj, held)?;
+    if writeable {
+        return handle::wrap(py, array);
+    }
+    let base = Some(obj.clone().unbind());
+    Ok(Py::new(py, NdArray { array, writeable, base, exported: None })?.into_any())
+}
+
 /// Like `own_numpy`, where `held` references (variables, containers) are known to go away.
 pub fn own_numpy_held(obj: &Bound<'_, PyAny>, held: isize) -> PyResult<Array> {
     let py = obj.py();

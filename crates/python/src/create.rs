@@ -173,7 +173,7 @@ fn iota(start: &Bound<'_, PyAny>, step: &Bound<'_, PyAny>, n: usize, dtype: &Bou
 /// What `numpy.asarray` and `numpy.array` do, for dtypes that are ours.
 #[pyfunction]
 #[pyo3(signature = (obj, dtype=None, copy=CopyArg::default(), order=None, ndmin=0))]
-fn asarray(
+pub fn asarray(
     obj: &Bound<'_, PyAny>,
     dtype: Option<&Bound<'_, PyAny>>,
     copy: CopyArg,
@@ -237,7 +237,7 @@ fn asarray(
 fn own(made: Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
     match handle::as_ndarray(&made) {
         Some(_) => Ok(made.unbind()),
-        None => handle::wrap(made.py(), convert::own_numpy(&made)?),
+        None => convert::own_handle(&made, 1),
     }
 }
 
@@ -289,11 +289,9 @@ fn from_numpy(array: &Bound<'_, PyAny>, copy: bool) -> PyResult<Py<PyAny>> {
 fn adopt_numpy(array: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
     convert::expect_numpy(array)?;
     let py = array.py();
-    let writeable = api(py).describe(array)?.writeable;
     // Two variables on the way here and the argument itself; newer interpreters do not count all of them.
     let held = if py.version_info() >= (3, 14) { 1 } else { 3 };
-    let ours = convert::own_numpy_held(array, held)?;
-    Ok(Py::new(py, NdArray { writeable, ..NdArray::owning(ours) })?.into_any())
+    convert::own_handle(array, held)
 }
 
 /// An array over memory that another library exports by DLPack.

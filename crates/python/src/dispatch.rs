@@ -41,8 +41,8 @@ pub fn to_numpy_args<'py>(obj: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>
 fn from_numpy_result<'py>(obj: &Bound<'py, PyAny>, held: isize) -> PyResult<Bound<'py, PyAny>> {
     let py = obj.py();
     if api(py).is_exact_array(obj) {
-        return match convert::own_numpy_held(obj, held) {
-            Ok(a) => Ok(handle::wrap(py, a)?.into_bound(py)),
+        return match convert::own_handle(obj, held) {
+            Ok(a) => Ok(a.into_bound(py)),
             Err(e) if errors::is_unsupported(py, &e) => Ok(obj.clone()),
             Err(e) => Err(e),
         };

@@ -2,12 +2,12 @@
 
 use crate::convert;
 use crate::handle::{self, NdArray};
-use crate::index::{copy_as, shape_text};
+use crate::index::{check_new_size, copy_as, shape_text};
 use crate::layout::{self, OrderArg};
 use crate::quick::peek;
-use crate::{errors, protocols};
+use crate::{assign, create, errors, protocols};
 use numloom_ir::view::Order;
-use numloom_ir::{Dims, View};
+use numloom_ir::{Dims, Value, View};
 use numloom_runtime::{Array, record};
 use pyo3::exceptions::{PyAttributeError, PyDeprecationWarning, PyValueError};
 use pyo3::prelude::*;
@@ -71,6 +71,24 @@ fn named_axis(py: Python<'_>, name: &str, axis: isize, ndim: usize) -> PyResult<
     })
 }
 
+/// NumPy's conditions for other memory under the same object.
+fn check_sole(x: &Bound<'_, NdArray>, refcheck: bool) -> PyResult<()> {
+    let py = x.py();
+    if x.borrow().base.is_some() {
+        return Err(PyValueError::new_err("cannot resize this array: it does not own its data"));
+    }
+    // The caller's variable and the call.
+    // SAFETY: a live object.
+    let held = unsafe { pyo3::ffi::Py_REFCNT(x.as_ptr()) } > 2;
+    let weak = || py.import("weakref")?.call_method1("getweakrefcount", (x,))?.extract::<usize>();
+    if refcheck && (held || weak()? > 0) {
+        return Err(PyValueError::new_err(
+            "cannot resize an array that references or is referenced\nby another object in this way.\nUse the np.resize function to get a new resized copy or\n set refcheck=False to disable this check",
+        ));
+    }
+    Ok(())
+}
+
 /// Where the bytes of an array begin and end; a sync point.
 fn addresses(py: Python<'_>, array: &Array) -> PyResult<(isize, isize)> {
     errors::sync(py, array)?;
@@ -106,6 +124,41 @@ impl NdArray {
             ));
         };
         slf.borrow_mut().array = array.with_view(view);
+        Ok(())
+    }
+
+    /// In place, in the order of memory; zeros follow what was there.
+    #[pyo3(signature = (*new_shape, refcheck=true))]
+    fn resize(slf: &Bound<'_, Self>, new_shape: &Bound<'_, PyTuple>, refcheck: bool) -> PyResult<()> {
+        let py = slf.py();
+        if new_shape.is_empty() || (new_shape.len() == 1 && new_shape.get_item(0)?.is_none()) {
+            return Ok(());
+        }
+        let extents = layout::variadic(new_shape)?;
+        let Some(shape) = extents.iter().map(|&d| usize::try_from(d).ok()).collect::<Option<Dims>>() else {
+            return Err(PyValueError::new_err("negative dimensions not allowed"));
+        };
+        check_new_size(&shape, slf.borrow().array.view.dtype)?;
+        let old = handle::sized(slf)?;
+        let order = match (old.view.is_c_contiguous(), old.view.is_f_contiguous()) {
+            (true, _) => Order::C,
+            (_, true) => Order::F,
+            _ => return Err(PyValueError::new_err("resize only works on single-segment arrays")),
+        };
+        let view = View::dense(old.view.dtype, &shape, order);
+        if view.size() == old.view.size() {
+            let view = View { offset: old.view.offset, ..view };
+            slf.borrow_mut().array = old.with_view(view);
+            return Ok(());
+        }
+        check_sole(slf, refcheck)?;
+        let new = create::filled(py, view, Value::from_i128(old.view.dtype, 0))?;
+        let kept = old.view.size().min(new.view.size());
+        let line = |a: &Array| a.view.reshape(&[a.view.size()], order).map(|v| a.with_view(v.slice(0, 0, 1, kept)));
+        if let (Some(from), Some(to)) = (line(&old), line(&new)) {
+            assign::store(py, &to, assign::Source::Array(from), None)?;
+        }
+        slf.borrow_mut().array = new;
         Ok(())
     }
 

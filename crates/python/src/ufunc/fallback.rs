@@ -52,8 +52,8 @@ impl<'py> Lent<'py> {
             return Ok(ours.clone());
         }
         if api(py).is_exact_array(obj) {
-            return match convert::own_numpy(obj) {
-                Ok(array) => Ok(handle::wrap(py, array)?.into_bound(py)),
+            return match convert::own_handle(obj, 1) {
+                Ok(array) => Ok(array.into_bound(py)),
                 Err(e) if is_unsupported(py, &e) => Ok(obj.clone()),
                 Err(e) => Err(e),
             };

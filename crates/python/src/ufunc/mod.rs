@@ -192,8 +192,9 @@ impl Ufunc {
         self.of_numpy(py, "signature")
     }
 
-    fn resolve_dtypes<'py>(&self, py: Python<'py>, dtypes: &Bound<'py, PyAny>) -> PyResult<Py<PyAny>> {
-        Ok(api(py).numpy(py).getattr(self.name())?.call_method1("resolve_dtypes", (dtypes,))?.unbind())
+    /// What only NumPy's ufunc has.
+    fn __getattr__(&self, py: Python<'_>, name: &str) -> PyResult<Py<PyAny>> {
+        self.of_numpy(py, name)
     }
 
     /// Pickled by name, as NumPy's are.
