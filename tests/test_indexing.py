@@ -367,6 +367,15 @@ def test_flat(case, layout):
     agree_in_outcome(lambda: run(np), lambda: run(numpy), words=case != "index is read-only", what=case)
 
 
+def test_swapped_bytes():
+    x, i = numpy.arange(5), numpy.array([3, -1], ">i4")
+    agree(np.array(x)[i], x[i])
+    m = np.array(x)
+    m[i] = 7
+    x[i] = 7
+    agree(m, x)
+
+
 def test_flat_warns():
     for index in (True, [1.0, 2.0]):
         with pytest.warns(DeprecationWarning):

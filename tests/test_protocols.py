@@ -428,3 +428,16 @@ def test_array_struct():
     wrapped = np.arange(2).__array_wrap__(numpy.array(3.0), None, True)
     assert type(wrapped) is numpy.float64
     assert isinstance(np.arange(2).__array_wrap__(numpy.array(3.0)), np.ndarray)
+
+
+def test_arrays_over_others_memory_are_views_of_it():
+    buffer = bytearray(8)
+    x = np.frombuffer(buffer, "u1")
+    x[0] = 7
+    assert buffer[0] == 7
+    assert x.base is not None and not x.flags.owndata
+    y = np.asarray(memoryview(buffer))
+    assert y.base is not None and not y.flags.owndata
+    assert np.asarray([1, 2]).base is None
+    assert np.sort(np.arange(400)).base is None
+    assert np.tril_indices(30)[0].base is None

@@ -212,8 +212,8 @@ def arange(
 ) -> Any:
     if start_or_stop is NoValue or start:
         first = () if start_or_stop is NoValue else (start_or_stop,)
-        given = {"stop": stop, "step": step, "dtype": dtype, "device": device, "like": like, **start}
-        return on_host(numpy.arange, "arange", first, given)
+        given = {"step": step, "dtype": dtype, "device": device, "like": like, **start}
+        return on_host(numpy.arange, "arange", first, given if stop is None else {"stop": stop, **given})
     if dtype is None and device is None and like is None:
         made = _core.arange_ints(start_or_stop, stop, step)
         if made is not None:

@@ -79,7 +79,7 @@ def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axi
     for i in range(3):
         j, k = (i + 1) % 3, (i + 2) % 3
         made[..., i] = a[..., j] * b[..., k] - a[..., k] * b[..., j]
-    return moveaxis(made, -1, normalize_axis_index(axisc, made.ndim))
+    return moveaxis(made, -1, normalize_axis_index(axisc, made.ndim, "axisc"))
 
 
 @native

@@ -284,20 +284,23 @@ pub fn own_numpy(obj: &Bound<'_, PyAny>) -> PyResult<Array> {
 /// Fresh results of up to this many bytes are cheaper to copy than to keep.
 const COPIED: usize = 1024;
 
-/// `own_numpy_held` as an object: read-only where NumPy's array is, which it then is a view of.
+/// `own_numpy_held` as an object. It is a view of what it shares memory with, and read-only where NumPy's array is.
 pub fn own_handle(obj: &Bound<'_, PyAny>, held: isize) -> PyResult<Py<PyAny>> {
     let py = obj.py();
     let writeable = api(py).describe(obj)?.writeable;
-    let array = own_numpy_held(obj, held)?;
-    if writeable {
-        return handle::wrap(py, array);
-    }
-    let base = Some(obj.clone().unbind());
-    Ok(Py::new(py, NdArray { array, writeable, base, exported: None })?.into_any())
+    let (array, shared) = take_over(obj, held)?;
+    let viewed = api(py).base(obj).filter(|b| shared && !b.is_exact_instance_of::<Exporter>());
+    let base = if writeable { viewed } else { viewed.or_else(|| Some(obj.clone())) };
+    Ok(Py::new(py, NdArray { array, writeable, base: base.map(Bound::unbind), exported: None })?.into_any())
 }
 
 /// Like `own_numpy`, where `held` references (variables, containers) are known to go away.
 pub fn own_numpy_held(obj: &Bound<'_, PyAny>, held: isize) -> PyResult<Array> {
+    Ok(take_over(obj, held)?.0)
+}
+
+/// The array over a NumPy array's memory, and whether somebody else can see that memory.
+fn take_over(obj: &Bound<'_, PyAny>, held: isize) -> PyResult<(Array, bool)> {
     let py = obj.py();
     let fresh = is_fresh(obj, held);
     let (obj, f) = describe_aligned(obj)?;
@@ -305,12 +308,13 @@ pub fn own_numpy_held(obj: &Bound<'_, PyAny>, held: isize) -> PyResult<Array> {
     if fresh && f.writeable && view.nbytes() <= COPIED && view.is_c_contiguous() {
         // SAFETY: NumPy's description of its own memory.
         let copy = unsafe { record::from_host(f.dtype, &f.shape, &f.strides, f.data, || provenance::here(py)) };
-        return copy.map_err(|e| errors::raise(py, e));
+        return Ok((copy.map_err(|e| errors::raise(py, e))?, false));
     }
     if let Some(ours) = exported_by_us(&obj, &f) {
-        return Ok(ours);
+        return Ok((ours, true));
     }
-    Ok(adopt(&obj, &f, !(fresh && f.writeable)))
+    let shared = !(fresh && f.writeable);
+    Ok((adopt(&obj, &f, shared), shared))
 }
 
 fn references(obj: &Bound<'_, PyAny>) -> isize {

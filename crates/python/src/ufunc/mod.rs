@@ -192,6 +192,19 @@ impl Ufunc {
         self.of_numpy(py, "signature")
     }
 
+    #[pyo3(
+        signature = (dtypes, **kwargs),
+        text_signature = "($self, dtypes, *, signature=None, casting=None, reduction=False)"
+    )]
+    fn resolve_dtypes<'py>(
+        &self,
+        dtypes: &Bound<'py, PyAny>,
+        kwargs: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let py = dtypes.py();
+        api(py).numpy(py).getattr(self.name())?.call_method("resolve_dtypes", (dtypes,), kwargs)
+    }
+
     /// What only NumPy's ufunc has.
     fn __getattr__(&self, py: Python<'_>, name: &str) -> PyResult<Py<PyAny>> {
         self.of_numpy(py, name)
