@@ -435,6 +435,8 @@ def test_arrays_over_others_memory_are_views_of_it():
     x = np.frombuffer(buffer, "u1")
     x[0] = 7
     assert buffer[0] == 7
+    x.setflags(write=False)
+    x.setflags(write=True)
     assert x.base is not None and not x.flags.owndata
     y = np.asarray(memoryview(buffer))
     assert y.base is not None and not y.flags.owndata

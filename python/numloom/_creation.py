@@ -208,12 +208,13 @@ def arange(
     dtype: Any = None,
     device: Any = None,
     like: Any = None,
-    **start: Any,
+    start: Any = NoValue,
 ) -> Any:
-    if start_or_stop is NoValue or start:
-        first = () if start_or_stop is NoValue else (start_or_stop,)
-        given = {"step": step, "dtype": dtype, "device": device, "like": like, **start}
-        return on_host(numpy.arange, "arange", first, given if stop is None else {"stop": stop, **given})
+    if start_or_stop is NoValue or start is not NoValue:
+        bounds = (start_or_stop,) if start_or_stop is not NoValue else ()
+        given = {"start": start, "stop": NoValue if stop is None else stop, "step": step, "dtype": dtype}
+        given = {key: value for key, value in given.items() if value is not NoValue}
+        return on_host(numpy.arange, "arange", bounds, {**given, "device": device, "like": like})
     if dtype is None and device is None and like is None:
         made = _core.arange_ints(start_or_stop, stop, step)
         if made is not None:

@@ -30,7 +30,8 @@ GROUPS = [
     ),
     (
         "Signatures and documentation",
-        "Functions are Python's, where NumPy's are written in C and cannot be inspected; ufuncs have no docstring to set.",
+        "Functions are Python's, where NumPy's are written in C and cannot be inspected; the docstrings of ufuncs are "
+        "NumPy's and cannot be set.",
         r"(?i)signature|newdoc|docstring",
         r"_ParameterKind|__text_signature__",
     ),
@@ -83,8 +84,8 @@ GROUPS = [
     ),
     (
         "Deferred warnings",
-        "These divide integers in arrays of ten thousand elements, which is deferred: the `RuntimeWarning` comes at the "
-        "next read, not in the call.",
+        "These divide integers in arrays of ten thousand elements, which is deferred: the `RuntimeWarning` comes at "
+        "the next read, not in the call.",
         r"DivisionIntegerOverflows",
         None,
     ),

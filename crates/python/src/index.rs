@@ -270,11 +270,13 @@ pub fn gather(py: Python<'_>, x: &Array, plan: &Plan) -> PyResult<Array> {
     let out = record::empty_view(plan.gathered_layout(), at).map_err(|e| errors::raise(py, e))?;
     let base = x.with_view(plan.base());
     let mut indices = plan.indices();
-    // Both are walked as the result lies in memory.
-    let order = plan.index_order(&out.view);
-    let target = out.with_view(out.view.transpose(&order));
-    for i in &mut indices {
-        *i = i.with_view(i.view.transpose(&order[..i.view.ndim()]));
+    let mut target = out.clone();
+    if let Some(order) = plan.index_order(&out.view) {
+        // Both are walked as the result lies in memory.
+        target = out.with_view(out.view.transpose(&order));
+        for i in &mut indices {
+            *i = i.with_view(i.view.transpose(&order[..i.view.ndim()]));
+        }
     }
     let mut ins: SmallVec<[&Array; 4]> = SmallVec::new();
     ins.push(&base);

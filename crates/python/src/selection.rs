@@ -342,11 +342,15 @@ impl Plan {
         v
     }
 
-    /// The axes of a gathered array with the index axes from the outermost in memory inwards.
-    pub fn index_order(&self, layout: &View) -> Dims {
+    /// The axes of a gathered array with the index axes from the outermost in memory inwards; `None` where they lie so.
+    pub fn index_order(&self, layout: &View) -> Option<Dims> {
+        let n = self.index_ndim();
+        if layout.strides[..n].is_sorted_by(|a, b| a >= b) {
+            return None;
+        }
         let mut axes: Dims = (0..layout.ndim()).collect();
-        axes[..self.index_ndim()].sort_by_key(|&a| std::cmp::Reverse(layout.strides[a]));
-        axes
+        axes[..n].sort_by_key(|&a| std::cmp::Reverse(layout.strides[a]));
+        Some(axes)
     }
 
     /// Axis `i` of the result is axis `perm[i]` of the gathered array.
