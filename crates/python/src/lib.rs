@@ -42,6 +42,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     create::register(m)?;
     protocols::register(m)?;
     control::register(m)?;
+    m.add_function(wrap_pyfunction!(layout::copy_mode, m)?)?;
     m.add_function(wrap_pyfunction!(join::join, m)?)?;
     m.add_function(wrap_pyfunction!(manipulate::broadcast_to, m)?)?;
     m.add_function(wrap_pyfunction!(manipulate::strided_view, m)?)?;
