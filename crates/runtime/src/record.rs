@@ -563,13 +563,9 @@ pub fn stats() -> Vec<(&'static str, u64, &'static str)> {
     crate::stats::all()
 }
 
-/// Around fork: before (drains the pipeline), after in the child (starts new threads).
+/// Before a fork: finishes what is recorded and ends the threads. The next operation starts them again.
 pub fn before_fork() {
-    let _ = sync_all(|| false);
-}
-
-pub fn after_fork_in_child() {
-    crate::sync::after_fork_in_child();
+    crate::sync::before_fork();
 }
 
 /// At interpreter exit: finishes or drops pending work and stops the threads.
