@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import pickle
 
 import numpy
@@ -14,7 +15,9 @@ CREATION = {
     "huge product": lambda np: np.zeros((2**32, 2**32)),
     "huger": lambda np: np.empty(2**63),
     "beyond": lambda np: np.empty(2**70),
+    "unaddressable": lambda np: np.empty(2**62, "u1"),
     "negative": lambda np: np.zeros(-1),
+    "arange without an end": lambda np: np.arange(start=4),
     "negative axis": lambda np: np.zeros((2, -3)),
     "many dimensions": lambda np: np.zeros((1,) * 65),
     "float shape": lambda np: np.zeros(2.5),
@@ -27,6 +30,29 @@ CREATION = {
     "arange of nan": lambda np: np.arange(float("nan")),
     "linspace negative": lambda np: np.linspace(0, 1, -1),
     "eye negative": lambda np: np.eye(-1),
+    "bool shape": lambda np: np.zeros(True),
+    "bool in shape": lambda np: np.zeros((2, True)),
+    "reshape to bool": lambda np: np.arange(2).reshape((True, -1)),
+    "floats for a shape": lambda np: np.zeros(np.array([2.0, 3.0])),
+    "table for a shape": lambda np: np.zeros(np.ones((2, 2), int)),
+    "copy by a word": lambda np: np.array([1, 2], copy="always"),
+    "copy never": lambda np: np.array([1, 2], copy=np._CopyMode.NEVER),
+    "copy never of arrays": lambda np: np.array([np.zeros(2), np.zeros(2)], copy=np._CopyMode.NEVER),
+    "astype with a copy mode": lambda np: np.zeros(2).astype(int, copy=np._CopyMode.ALWAYS),
+    "copy without truth": lambda np: np.array(np.zeros(2), copy=numpy.zeros(2)),
+    "strides without memory": lambda np: np.ndarray((2,), strides=()),
+    "strides out of bounds": lambda np: setattr(np.zeros(4), "strides", (16,)),
+    "strides of another length": lambda np: setattr(np.zeros(4), "strides", (16, 8)),
+    "new axes": lambda np: np.zeros(())[(None,) * 70],
+    "flags": lambda np: np.zeros(1)[(True,) * 64],
+    "more flags": lambda np: np.zeros(1)[(False,) * 80],
+    "flags beside dimensions": lambda np: np.zeros((1,) * 64)[(True,) * 3],
+    "index arrays": lambda np: np.zeros((1,) * 64)[(np.array([0]),) * 64],
+    "outer of many dimensions": lambda np: np.add.outer(np.zeros((1,) * 33), np.zeros((1,) * 33)),
+    "operator.concat": lambda np: operator.concat(np.zeros(2), np.zeros(2)),
+    "concatenate same value": lambda np: np.concatenate([[1], [2]], casting="same_value"),
+    "concatenate rule": lambda np: np.concatenate([np.zeros(1), np.zeros(1, int)], casting="no"),
+    "device": lambda np: setattr(np.zeros(1), "device", "gpu"),
     "reshape": lambda np: np.arange(6).reshape(4, 2),
     "reshape two unknown": lambda np: np.arange(6).reshape(-1, -1),
     "reshape to nothing": lambda np: np.arange(6).reshape(0, -1),

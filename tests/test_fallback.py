@@ -214,3 +214,19 @@ def test_iteration_objects():
     assert host(x).tolist() == [[0, 2], [4, 6]]
     assert host(np.r_[x[0], 5]).tolist() == [0, 2, 5]
     assert host(np.mgrid[0:2, 0:2]).tolist() == numpy.mgrid[0:2, 0:2].tolist()
+
+
+@pytest.mark.parametrize("dtype", ["object", "longdouble"])
+def test_in_place_products_into_numpys_arrays(dtype):
+    a = numpy.arange(4).reshape(2, 2).astype(dtype)
+    expected = a @ a
+    given = a
+    a @= np.array([[0, 1], [2, 3]])
+    assert a is given
+    assert (a == expected).all()
+
+
+def test_arrays_of_other_dtypes_are_numpys():
+    for made in (np.ndarray(3, dtype=object), np.ndarray(2, "S2", b"abcd"), np.ndarray((2,), ">i4", bytes(8))):
+        assert type(made) is numpy.ndarray
+    assert np.ndarray(3, dtype=object).tolist() == [None] * 3

@@ -296,3 +296,87 @@ def test_iteration_and_containment():
         assert a == e
     _, second, _ = m
     agree(second, x[1])
+
+
+INDEX_LAYOUTS = {
+    "one": lambda np, x, i, j: x[i],
+    "one of a line": lambda np, x, i, j: x[:, 0, 0][i],
+    "with integers": lambda np, x, i, j: x[0, i, 1],
+    "several": lambda np, x, i, j: x[i, j, i],
+    "broadcast": lambda np, x, i, j: x[i, j[:, :1], 0],
+    "beside a slice": lambda np, x, i, j: x[i, :, j],
+    "slice first": lambda np, x, i, j: x[:, i, j],
+    "new axis": lambda np, x, i, j: x[i, None, j, j],
+    "reversed": lambda np, x, i, j: x[0, 0, i[::-1, ::-1]],
+    "small integers": lambda np, x, i, j: x[0, 0, i.astype("int8")],
+    "three": lambda np, x, i, j: x[0, 0, np.arange(6).reshape(3, 1, 2).transpose(2, 0, 1) % 3],
+    "raveled": lambda np, x, i, j: x[0, 0, i].ravel(order="K"),
+}
+
+
+@pytest.mark.parametrize("case", INDEX_LAYOUTS)
+def test_results_lie_in_memory_as_numpys(case):
+    def run(np):
+        x, i = np.arange(27.0).reshape(3, 3, 3), np.arange(6).reshape(3, 2).T % 3
+        return INDEX_LAYOUTS[case](np, x, i, (i + 1) % 3)
+
+    actual, expected = run(np), run(numpy)
+    agree(actual, expected)
+    steps = [s for s, n in zip(expected.strides, expected.shape, strict=True) if n > 1]
+    assert [s for s, n in zip(actual.strides, actual.shape, strict=True) if n > 1] == steps
+    assert actual.flags.f_contiguous == expected.flags.f_contiguous
+
+
+FLAT = {
+    "int": lambda np, x: x.flat[4],
+    "negative": lambda np, x: x.flat[-1],
+    "out of bounds": lambda np, x: x.flat[9],
+    "slice": lambda np, x: x.flat[1:8:2],
+    "everything": lambda np, x: x.flat[...],
+    "empty tuple": lambda np, x: x.flat[()],
+    "list": lambda np, x: x.flat[[-1, 0]],
+    "empty list": lambda np, x: x.flat[[]],
+    "table": lambda np, x: x.flat[np.array([[1, 2], [3, 4]])],
+    "mask": lambda np, x: x.flat[np.arange(9) % 2 == 0],
+    "wrong mask": lambda np, x: x.flat[np.ones(10, bool)],
+    "list of truths": lambda np, x: x.flat[[True, False]],
+    "new axis": lambda np, x: x.flat[None],
+    "two": lambda np, x: x.flat[1, 2],
+    "floats": lambda np, x: x.flat[[1.0, 2.0]],
+    "a flat iterator": lambda np, x: x.flat[np.array([0, 5]).flat],
+    "deleted": lambda np, x: x.flat.__delitem__(1),
+    "index is read-only": lambda np, x: setattr(x.flat, "index", 3),
+    "many dimensions": lambda np, x: np.ones((1,) * 33).flat,
+    "written": lambda np, x: (x.flat.__setitem__([0, 2], 7), x)[1],
+    "written everywhere": lambda np, x: (x.flat.__setitem__(slice(None), 7), x)[1],
+    "written through a mask": lambda np, x: (x.flat.__setitem__(np.arange(9) > 4, 7), x)[1],
+    "written nowhere": lambda np, x: x.flat.__setitem__((), 7),
+    "written to a new axis": lambda np, x: x.flat.__setitem__(None, 7),
+    "as an array": lambda np, x: np.asarray(x.flat),
+    "writeable": lambda np, x: x.flat.__array__().flags.writeable,
+}
+
+
+@pytest.mark.parametrize("layout", ["C", "F"])
+@pytest.mark.parametrize("case", FLAT)
+def test_flat(case, layout):
+    def run(np):
+        return FLAT[case](np, np.array(numpy.arange(9).reshape(3, 3), order=layout))
+
+    # The class of a read-only attribute is named in the error.
+    agree_in_outcome(lambda: run(np), lambda: run(numpy), words=case != "index is read-only", what=case)
+
+
+def test_swapped_bytes():
+    x, i = numpy.arange(5), numpy.array([3, -1], ">i4")
+    agree(np.array(x)[i], x[i])
+    m = np.array(x)
+    m[i] = 7
+    x[i] = 7
+    agree(m, x)
+
+
+def test_flat_warns():
+    for index in (True, [1.0, 2.0]):
+        with pytest.warns(DeprecationWarning):
+            np.arange(4).flat[index]

@@ -61,7 +61,25 @@ def test_signature_is_numpys(name):
         pytest.skip("NumPy does not tell")
     if name == "nditer":
         return
-    assert parameters(getattr(numloom, name)) == theirs
+    ours = getattr(numloom, name)
+    assert parameters(ours) == theirs
+    # What is written under the decorator, not what it shows.
+    assert parameters(getattr(ours, "__wrapped__", ours)) == theirs
+
+
+def test_signatures_and_docs_show_as_numpys():
+    for name in ("inner", "where", "dot", "copyto", "putmask", "can_cast", "result_type", "bincount"):
+        assert getattr(numloom, name).__signature__ == getattr(numpy, name).__signature__
+    for name in ("arange", "frombuffer", "fromiter", "promote_types", "from_dlpack"):
+        assert getattr(numloom, name).__text_signature__ == getattr(numpy, name).__text_signature__
+    for name in ("repeat", "round", "trace", "dot", "compress", "sort", "argsort", "put", "resize", "choose"):
+        ours, theirs = getattr(numloom.ndarray, name), getattr(numpy.ndarray, name)
+        assert next(iter(inspect.signature(ours).parameters.values())).kind is inspect.Parameter.POSITIONAL_ONLY
+        if name != "resize":
+            assert parameters(ours) == parameters(theirs)
+            assert ours.__doc__ == theirs.__doc__
+    assert (numloom.arange(stop=3) == numpy.arange(3)).all()
+    assert (numloom.arange(start=1, stop=3) == numpy.arange(1, 3)).all()
 
 
 @pytest.mark.parametrize("name", sorted(n for n in native_names if n.startswith("linalg.")))

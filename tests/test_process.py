@@ -272,3 +272,22 @@ def test_soak_in_small():
     command = [sys.executable, "-m", "tests.soak", "--small", "200000", "--large", "2000", "--check"]
     done = subprocess.run(command, capture_output=True, text=True, cwd=root, timeout=300)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_forks_in_a_row():
+    """A lock held by one of our threads at the wrong moment stays locked in the child for ever."""
+    code, out, err = finish(
+        start("""
+        import os
+        x = np.arange(300_000) * 1.0
+        for i in range(60):
+            y = np.sqrt(x) + i
+            pid = os.fork()
+            if pid == 0:
+                os._exit(0 if float((y * 2).sum()) > 0 else 3)
+            _, status = os.waitpid(pid, 0)
+            assert status == 0
+        print(round(float(y[4])))
+    """)
+    )
+    assert (code, out) == (0, "61"), err

@@ -273,3 +273,173 @@ def test_printing():
         x = values("float64", 5)
         assert str(mine(x)) == str(x)
     assert f"{mine(numpy.arange(3))}" == "[0 1 2]"
+
+
+def test_array_methods_may_answer_with_our_arrays():
+    class Holder:
+        def __init__(self, array):
+            self.array, self.asked = array, []
+
+        def __array__(self, dtype=None, copy=None):
+            self.asked.append((dtype, copy))
+            return self.array.copy() if copy else self.array
+
+    x = Holder(np.arange(3.0))
+    assert np.asarray(x) is x.array
+    assert np.array(x, copy=None) is x.array
+    agree(np.array(x, copy=True), numpy.arange(3.0))
+    assert x.asked == [(None, None), (None, None), (None, True)]
+    agree(np.add(x, 1), numpy.arange(1, 4.0))
+    agree(np.arange(4)[Holder(np.array(1))], numpy.arange(4)[1])
+    agree(np.array(x, dtype="f4"), numpy.arange(3, dtype="f4"))
+
+
+class Asked:
+    """Answers a ufunc with how it was asked."""
+
+    def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
+        kinds = [type(i).__name__ for i in inputs]
+        return type(self).__name__, ufunc.__name__, method, kinds, sorted((k, str(v)) for k, v in kwargs.items())
+
+    def __repr__(self):
+        return type(self).__name__
+
+
+class AskedFirst(Asked):
+    pass
+
+
+class Declines(Asked):
+    def __array_ufunc__(self, *args, **kwargs):
+        return NotImplemented
+
+
+class OptsOut(Asked):
+    __array_ufunc__ = None
+
+
+OVERRIDES = {
+    "input": lambda np, x: np.add(x, Asked()),
+    "subclass first": lambda np, x: np.multiply(Asked(), AskedFirst()),
+    "declined": lambda np, x: np.multiply(Declines(), Asked()),
+    "all declined": lambda np, x: np.negative(Declines()),
+    "opted out": lambda np, x: np.add(x, OptsOut()),
+    "opted out beside another": lambda np, x: np.add(Asked(), OptsOut()),
+    "output by position": lambda np, x: np.sin(x, Asked()),
+    "output by name": lambda np, x: np.sin(x, out=Asked()),
+    "second output": lambda np, x: np.modf(x, out=(None, Asked())),
+    "no output": lambda np, x: np.sin(Asked(), out=None),
+    "signature": lambda np, x: np.add(Asked(), 1, sig="dd->d"),
+    "mask": lambda np, x: np.add(x, x, where=Asked()),
+    "reduce": lambda np, x: np.add.reduce(Asked(), 1, "f8", None, True),
+    "accumulate": lambda np, x: np.add.accumulate(Asked(), 0),
+    "at": lambda np, x: np.add.at(Asked(), [0], 1),
+    "outer": lambda np, x: np.add.outer(x, Asked()),
+    "too few": lambda np, x: np.multiply(Asked()),
+    "too many": lambda np, x: np.multiply(Asked(), x, x, x),
+    "unknown keyword": lambda np, x: np.multiply(Asked(), x, foo=1),
+    "operator": lambda np, x: x + Asked(),
+    "operator opted out": lambda np, x: x - OptsOut(),
+}
+
+
+@pytest.mark.parametrize("case", OVERRIDES)
+def test_ufunc_overrides_are_asked_as_numpy_asks_them(case):
+    def run(np):
+        return str(OVERRIDES[case](np, np.arange(3.0)))
+
+    agree_in_outcome(lambda: run(np), lambda: run(numpy), what=case)
+
+
+def test_our_ufuncs_are_found_under_numpys():
+    assert np.add == numpy.add and numpy.add == np.add
+    assert np.add != numpy.subtract and np.add != np.subtract
+    assert {np.add: 1}[numpy.add] == 1
+
+
+def test_array_wrap():
+    class Wraps:
+        def __init__(self, array):
+            self.array = array
+
+        def __array__(self, dtype=None, copy=None):
+            return self.array
+
+        def __array_wrap__(self, array, context, return_scalar):
+            return type(self).__name__, array.tolist(), context and (context[0].__name__, context[2]), return_scalar
+
+    class WrapsFirst(Wraps):
+        __array_priority__ = 10
+
+    class WrapsNever(Wraps):
+        __array_priority__ = -10
+
+    def results(np):
+        x = np.arange(3.0)
+        a, b, c = Wraps(x), WrapsFirst(x), WrapsNever(x)
+        return [
+            np.add(a, x),
+            np.add(x, a),
+            np.add(a, b),
+            np.sqrt(b),
+            np.modf(a),
+            np.add.reduce(a),
+            np.add.accumulate(a),
+            np.multiply.outer(a, x).tolist(),
+            np.negative(Wraps(np.array(2.0))),
+            np.add(c, x).tolist(),
+        ]
+
+    assert results(np) == results(numpy)
+
+
+def test_pickles_beside_their_buffers():
+    x, buffers = np.arange(1000), []
+    pickled = pickle.dumps(x, 5, buffer_callback=buffers.append)
+    assert len(buffers) == 1
+    assert len(pickled) < 1000
+    loaded = pickle.loads(pickled, buffers=buffers)
+    x[0] = -1
+    assert loaded[0] == -1
+    agree(pickle.loads(pickle.dumps(x[::2], 5, buffer_callback=buffers.append)), numpy.asarray(x)[::2])
+
+
+def test_memory_that_may_not_be_written_is_not():
+    data = b"abcd"
+    x = np.frombuffer(data, "u1")
+    assert not x.flags.writeable
+    with pytest.raises(ValueError, match="WRITEABLE"):
+        x.setflags(write=True)
+
+    class Lends:
+        __array_interface__ = numpy.frombuffer(data, "u1").__array_interface__
+
+    y = np.asarray(Lends())
+    with pytest.raises(ValueError, match="read-only"):
+        y[0] = 0
+    assert data == b"abcd"
+
+
+def test_array_struct():
+    class Lends:
+        __array_struct__ = np.arange(3).__array_struct__
+
+    agree(np.asarray(Lends()), numpy.arange(3))
+    wrapped = np.arange(2).__array_wrap__(numpy.array(3.0), None, True)
+    assert type(wrapped) is numpy.float64
+    assert isinstance(np.arange(2).__array_wrap__(numpy.array(3.0)), np.ndarray)
+
+
+def test_arrays_over_others_memory_are_views_of_it():
+    buffer = bytearray(8)
+    x = np.frombuffer(buffer, "u1")
+    x[0] = 7
+    assert buffer[0] == 7
+    x.setflags(write=False)
+    x.setflags(write=True)
+    assert x.base is not None and not x.flags.owndata
+    y = np.asarray(memoryview(buffer))
+    assert y.base is not None and not y.flags.owndata
+    assert np.asarray([1, 2]).base is None
+    assert np.sort(np.arange(400)).base is None
+    assert np.tril_indices(30)[0].base is None

@@ -336,6 +336,11 @@ def test_errors_have_numpys_types_and_words(case):
     agree_in_outcome(lambda: ERRORS[case](np), lambda: ERRORS[case](numpy), what=case)
 
 
+def _at(ufunc, a, indices, b):
+    ufunc.at(a, indices, b)
+    return a
+
+
 WARNING = {
     "divide by zero": lambda np, n: np.ones(n) / np.zeros(n),
     "invalid divide": lambda np, n: np.zeros(n) / np.zeros(n),
@@ -346,6 +351,20 @@ WARNING = {
     "overflow half": lambda np, n: np.full(n, 60000, "float16") + np.full(n, 60000, "float16"),
     "int divide": lambda np, n: np.ones(n, int) // np.zeros(n, int),
     "int remainder": lambda np, n: np.ones(n, int) % np.zeros(n, int),
+    "floor divide": lambda np, n: np.ones(n) // np.zeros(n),
+    "divmod": lambda np, n: np.floor_divide(np.ones(n, "f4"), np.zeros(n, "f4")),
+    "accumulate overflow": lambda np, n: np.multiply.accumulate(np.full(n, 1e300)),
+    "accumulate half": lambda np, n: np.add.accumulate(np.full(n, 6e4, "f2")),
+    "accumulate ints": lambda np, n: np.floor_divide.accumulate(np.zeros(n, int)),
+    "accumulate nan": lambda np, n: np.maximum.accumulate(np.full(n, np.nan)),
+    "cumsum": lambda np, n: np.where(np.arange(n) == 1, -np.inf, np.inf).cumsum(),
+    "reduceat": lambda np, n: np.add.reduceat(np.full(n, 1e308), [0, 3]),
+    "at": lambda np, n: _at(np.multiply, np.full(n, 1e300), np.arange(n), np.full(n, 1e300)),
+    "at of ints": lambda np, n: _at(np.floor_divide, np.ones(n, int), np.arange(n), np.zeros(n, int)),
+    "at without a loop": lambda np, n: _at(np.remainder, np.ones(n, int), np.arange(n), 0),
+    "at with a cast": lambda np, n: _at(np.floor_divide, np.ones(n, "i1"), np.arange(n), 0),
+    "complex arcsin": lambda np, n: np.arcsin(np.full(n, 0.5 + 0j)),
+    "complex arccosh": lambda np, n: np.arccosh(np.full(n, 1.5 + 0j)),
     "quiet": lambda np, n: np.ones(n) + 1,
 }
 
@@ -378,6 +397,27 @@ def test_errstate_call():
     with numpy.errstate(all="call", call=lambda kind, flag: seen.append(kind)):
         np.ones(3) / np.zeros(3)
     assert seen == ["divide by zero"]
+
+
+def test_attributes_of_numpys_ufuncs():
+    kinds = (numpy.dtype("i4"), numpy.dtype("i4"), None)
+    assert np.add.resolve_dtypes(kinds, signature=(None, None, "f4")) == numpy.add.resolve_dtypes(
+        kinds, signature=(None, None, "f4")
+    )
+    with pytest.raises(AttributeError):
+        _ = np.add.no_such_thing
+
+
+def test_rules_for_python_numbers():
+    for rule in ("no", "equiv", "safe", "same_kind", "unsafe"):
+        for call in (
+            lambda np, rule: np.add(3.0, 4.0, dtype="f4", casting=rule),
+            lambda np, rule: np.add(np.ones(2, "f4"), 3, casting=rule),
+            lambda np, rule: np.equal(np.ones(2), 3.0, casting=rule),
+            lambda np, rule: np.ldexp(1.0, numpy.uint64(3), dtype="d", casting=rule),
+            lambda np, rule: np.ldexp(numpy.float32(1), 2, dtype="d", casting=rule),
+        ):
+            agree_in_outcome(lambda: call(np, rule), lambda: call(numpy, rule), what=rule)
 
 
 def test_attributes():

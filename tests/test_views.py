@@ -195,3 +195,98 @@ def test_empty_views_are_contiguous(cut):
     m, e = mine(x)[(*cut, ..., slice(-2, None))], x[(*cut, ..., slice(-2, None))]
     assert (m.flags.c_contiguous, m.flags.f_contiguous) == (e.flags.c_contiguous, e.flags.f_contiguous)
     assert np.pad(m, 1).flags.c_contiguous == numpy.pad(e, 1).flags.c_contiguous
+
+
+@pytest.mark.parametrize("order", "KACF")
+@pytest.mark.parametrize("shape", [None, (5,), (3, 4), (5, 6, 7)], ids=str)
+def test_likes_lie_in_memory_as_numpys(order, shape):
+    def run(np):
+        x = np.arange(24).reshape(2, 3, 4)
+        likes = [x, x.T, x.swapaxes(0, 1), x[0], x[0].T, np.zeros((1, 3, 1)).T]
+        return [np.empty_like(a, order=order, shape=shape).strides for a in likes]
+
+    assert run(np) == run(numpy)
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int64", "float64", "complex128"])
+def test_round_keeps_the_order(dtype):
+    assert np.round(np.ones((3, 4), dtype).T).strides == numpy.round(numpy.ones((3, 4), dtype).T).strides
+
+
+def test_shapes_given_as_arrays():
+    for shape in ([2, 3], [4], []):
+        assert np.ones(np.array(shape, int)).shape == tuple(shape)
+        assert np.zeros(np.prod(shape, dtype=int)).reshape(np.array(shape, int)).shape == tuple(shape)
+    agree(np.delete(np.arange(4), ()), numpy.delete(numpy.arange(4), ()))
+    agree(np.delete(np.arange(4), []), numpy.delete(numpy.arange(4), []))
+
+
+def test_copy_modes():
+    x = np.arange(4)
+    for always in (True, np._CopyMode.ALWAYS, numpy.True_, 1):
+        assert not np.shares_memory(np.array(x, copy=always), x)
+    for shared in (False, None, np._CopyMode.NEVER, np._CopyMode.IF_NEEDED, numpy.False_, 0):
+        assert np.array(x, copy=shared) is x
+    assert x.astype(int, copy=0) is x
+    assert x.astype(int, copy=1) is not x
+
+
+def test_strides_can_be_set():
+    x = np.arange(10)
+    y = x[:4:-1]
+    with pytest.warns(DeprecationWarning, match="Setting the strides"):
+        y.strides = -16
+    with pytest.raises(ValueError, match="available memory"), pytest.warns(DeprecationWarning):
+        y.strides = 8
+    y = x[:5]
+    with pytest.warns(DeprecationWarning):
+        y.strides = 16
+    agree(y, numpy.arange(0, 10, 2))
+
+
+RESIZES = {
+    "longer": lambda np, x: x.resize((3, 3), refcheck=False),
+    "shorter": lambda np, x: x.resize(4, refcheck=False),
+    "several numbers": lambda np, x: x.resize(2, 2, 2, refcheck=False),
+    "the same size": lambda np, x: x.resize(3, 2),
+    "to nothing": lambda np, x: x.resize((0, 3), refcheck=False),
+    "to one": lambda np, x: x.resize((), refcheck=False),
+    "none": lambda np, x: x.resize(None),
+    "no shape": lambda np, x: x.resize(),
+    "negative": lambda np, x: x.resize(-1),
+    "a word": lambda np, x: x.resize("a"),
+    "a view": lambda np, x: x[:1].resize(7),
+    "pieces": lambda np, x: x[:, ::2].resize(7),
+    "referred to": lambda np, x: x.resize(7),
+}
+
+
+@pytest.mark.parametrize("layout", ["C", "F"])
+@pytest.mark.parametrize("case", RESIZES)
+def test_resize_in_place(case, layout):
+    def run(np):
+        x = np.array(numpy.arange(6).reshape(2, 3), order=layout)
+        RESIZES[case](np, x)
+        return x, x.strides
+
+    agree_in_outcome(lambda: run(np), lambda: run(numpy), what=case)
+
+
+def test_resize_of_the_only_reference():
+    x = np.arange(4)
+    x.resize(6)
+    agree(x, numpy.array([0, 1, 2, 3, 0, 0]))
+
+
+def test_small_differences_of_functions():
+    small = np.array(1.0 - 2**-52, "f4")
+    assert np.isclose(small, 2, atol=0, rtol=(1.0 - 2**-52) / 2)
+    agree(np.resize(np.arange(3), numpy.uint8(4)), numpy.resize(numpy.arange(3), numpy.uint8(4)))
+    agree_in_outcome(
+        lambda: np.cross(np.ones((3, 3)), np.ones((3, 3)), axisb=2),
+        lambda: numpy.cross(numpy.ones((3, 3)), numpy.ones((3, 3)), axisb=2),
+    )
+    out = np.zeros(2, complex)
+    assert np.array([1 + 1j, 2j]).conjugate(out) is out
+    agree(out, numpy.array([1 - 1j, -2j]))
+    assert np.arange(2).conj(np.zeros(2, int)).tolist() == [0, 1]

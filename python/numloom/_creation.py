@@ -13,7 +13,7 @@ import numpy
 from . import _core
 from ._core import Scalar, Unsupported, ndarray
 from ._fallback import direct, native, on_host
-from ._operands import is_array, operand, result_dtype
+from ._operands import NoValue, is_array, operand, result_dtype
 
 _INT64, _FLOAT64 = numpy.dtype(numpy.int64), numpy.dtype(numpy.float64)
 
@@ -45,6 +45,7 @@ def array(
     _check(like=like)
     if ndmax or (subok and isinstance(object, numpy.ndarray) and type(object) is not numpy.ndarray):
         raise Unsupported("a subclass or a bounded depth was asked for")
+    copy = copy if copy is True else _core.copy_mode(copy)
     if copy is not False and _same_shaped(object):
         return _stack(object, dtype, ndmin)
     return _core.asarray(object, dtype=dtype, copy=copy, order=order or "K", ndmin=ndmin)
@@ -68,6 +69,7 @@ def asarray(
     if dtype is None and order is None and copy is None and isinstance(a, ndarray):
         return a
     _check(device, like)
+    copy = _core.copy_mode(copy)
     if copy is not False and _same_shaped(a):
         return _stack(a, dtype, 0)
     return _core.asarray(a, dtype=dtype, copy=copy, order=order or "K")
@@ -198,8 +200,21 @@ def _full_like(a: Any, value: Any, dtype: Any, order: Any, shape: Any, device: A
 
 @direct
 def arange(
-    start_or_stop: Any, /, stop: Any = None, step: Any = 1, *, dtype: Any = None, device: Any = None, like: Any = None
+    start_or_stop: Any = NoValue,
+    /,
+    stop: Any = None,
+    step: Any = 1,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    like: Any = None,
+    start: Any = NoValue,
 ) -> Any:
+    if start_or_stop is NoValue or start is not NoValue:
+        bounds = (start_or_stop,) if start_or_stop is not NoValue else ()
+        given = {"start": start, "stop": NoValue if stop is None else stop, "step": step, "dtype": dtype}
+        given = {key: value for key, value in given.items() if value is not NoValue}
+        return on_host(numpy.arange, "arange", bounds, {**given, "device": device, "like": like})
     if dtype is None and device is None and like is None:
         made = _core.arange_ints(start_or_stop, stop, step)
         if made is not None:
@@ -210,6 +225,10 @@ def arange(
         pass
     chosen = {"dtype": dtype, "device": device, "like": like}
     return on_host(numpy.arange, "arange", (start_or_stop, stop, step), chosen)
+
+
+# The signature that NumPy shows; it takes `start=` and `stop=` alone besides.
+arange.__wrapped__ = numpy.arange  # type: ignore[attr-defined]
 
 
 def _arange(start_or_stop: Any, stop: Any, step: Any, dtype: Any, device: Any, like: Any) -> Any:

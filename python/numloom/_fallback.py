@@ -146,6 +146,14 @@ def on_host(function: Callable[..., Any], name: str, args: tuple[Any, ...], kwar
     return result
 
 
+def _signed(call: Any, original: Any) -> None:
+    """What `inspect` and `help` read from NumPy's own functions."""
+    for name in ("__signature__", "__text_signature__"):
+        value = getattr(original, name, None)
+        if value is not None:
+            setattr(call, name, value)
+
+
 def through_numpy(function: Callable[..., Any], name: str) -> Callable[..., Any]:
     """NumPy's function for our arrays, counted under `name` (unless that is empty)."""
 
@@ -153,6 +161,7 @@ def through_numpy(function: Callable[..., Any], name: str) -> Callable[..., Any]
     def call(*args: Any, **kwargs: Any) -> Any:
         return on_host(function, name, args, kwargs)
 
+    _signed(call, function)
     return call
 
 
@@ -168,8 +177,10 @@ def native(function: F) -> F:
 def direct(function: F) -> F:
     """A native function that is called often on little: no wrapper, it goes to NumPy by itself with `on_host`."""
     native_names.add(function.__name__)
-    function.__doc__ = function.__doc__ or getattr(numpy, function.__name__).__doc__
+    original = getattr(numpy, function.__name__)
+    function.__doc__ = function.__doc__ or original.__doc__
     function.__module__ = "numloom"
+    _signed(function, original)
     return function
 
 
@@ -191,6 +202,7 @@ def native_in(prefix: str, module: types.ModuleType) -> Callable[[F], F]:
 
         call.__doc__ = function.__doc__ or original.__doc__
         call.__module__ = ("numloom." + prefix).rstrip(".")
+        _signed(call, original)
         return call  # type: ignore[return-value]
 
     return decorate

@@ -17,9 +17,11 @@ from ._shape import atleast_1d, atleast_2d, atleast_3d
 
 def _join(arrays: Sequence[ndarray], axis: int, out: Any, dtype: Any, casting: str) -> Any:
     if out is None and dtype is None:
+        if casting != "same_kind":
+            raise Unsupported("a rule that only NumPy applies")
         return _core.join(arrays, axis)
     out = target(out)
-    if out is not None and dtype is not None:
+    if (out is not None and dtype is not None) or casting == "same_value":
         raise Unsupported("an error that NumPy words")
     first = arrays[0] if arrays else None
     if first is None or first.ndim == 0:
@@ -61,7 +63,7 @@ def concatenate(
     arrays: Any, /, axis: Any = 0, out: Any = None, *, dtype: Any = None, casting: Any = "same_kind"
 ) -> Any:
     plain = type(axis) is int and type(arrays) in (list, tuple) and {ndarray}.issuperset(map(type, arrays))
-    if plain and out is None and dtype is None:
+    if plain and out is None and dtype is None and casting == "same_kind":
         return _core.join(arrays, axis)
     parts = _operands(arrays)
     if axis is None:
@@ -161,10 +163,8 @@ def delete(arr: Any, obj: Any, axis: Any = None) -> Any:
     if type(obj) is int and -size <= obj < size:
         at = obj % size
         return concatenate((a[(*front, slice(None, at))], a[(*front, slice(at + 1, None))]), axis)
-    if type(obj) is not slice:
-        obj = numpy.asarray(_core.to_numpy(obj) if isinstance(obj, ndarray) else obj)
     # NumPy picks what stays (and words the errors) on the positions alone.
-    return a.take(numpy.delete(numpy.arange(size), obj), axis=axis)
+    return a.take(numpy.delete(numpy.arange(size), _core.to_numpy(obj)), axis=axis)
 
 
 @native

@@ -31,7 +31,7 @@ def isclose(a: Any, b: Any, rtol: Any = 1.0e-5, atol: Any = 1.0e-8, equal_nan: b
         elif handling == "print":
             print(message)
     with numpy.errstate(invalid="ignore"):
-        near = _core.less_equal(_core.absolute(_core.subtract(x, y)), atol + rtol * _core.absolute(y))
+        near = _core.less_equal(_core.absolute(_core.subtract(x, y)), atol + rtol * builtins.abs(y))
         result = (near & _core.isfinite(y)) | _core.equal(x, y)
         if equal_nan:
             result = result | (_core.isnan(x) & _core.isnan(y))

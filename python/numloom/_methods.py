@@ -19,8 +19,12 @@ class flatiter:
     __hash__ = None  # type: ignore[assignment]
 
     def __init__(self, base: ndarray) -> None:
-        self.base = base
-        self.index = 0
+        if base.ndim > 32:
+            numpy.ndarray.flat.__get__(to_numpy(base))  # raises
+        self._base, self._index = base, 0
+
+    base = property(lambda self: self._base, doc=numpy.flatiter.base.__doc__)
+    index = property(lambda self: self._index, doc=numpy.flatiter.index.__doc__)
 
     @property
     def coords(self) -> tuple[int, ...]:
@@ -33,28 +37,45 @@ class flatiter:
         return self
 
     def __next__(self) -> Any:
-        if self.index >= self.base.size:
+        if self._index >= self._base.size:
             raise StopIteration
-        self.index += 1
-        return to_numpy(self.base).flat[self.index - 1]
+        self._index += 1
+        return to_numpy(self._base).flat[self._index - 1]
+
+    def _is_plain(self, key: Any) -> bool:
+        """Whether an index means the same to a flat iterator and to a line of its elements."""
+        kind = type(key)
+        if kind is ndarray and key.ndim:
+            return key.dtype.kind in "iu" or (key.dtype.kind == "b" and key.shape == (self._base.size,))
+        return kind is slice or (kind is int and -self._base.size <= key < self._base.size)
 
     def __getitem__(self, key: Any) -> Any:
-        flat = self.base.ravel()
-        return flat[key].copy() if isinstance(flat[key], ndarray) else flat[key]
+        key = key.copy() if isinstance(key, flatiter) else key
+        if not self._is_plain(key):
+            return on_host(lambda base, key: base.flat[key], "flatiter.__getitem__", (self._base, key), {})
+        part = self._base.ravel()[key]
+        return part.copy() if isinstance(part, ndarray) else part
 
     def __setitem__(self, key: Any, value: Any) -> None:
+        key = key.copy() if isinstance(key, flatiter) else key
         plain = type(value) in (bool, int, float, complex, Scalar) or isinstance(value, numpy.generic)
-        if plain and self.base.flags.c_contiguous:
-            self.base.reshape(-1)[key] = value
+        if plain and self._base.flags.c_contiguous and self._is_plain(key):
+            self._base.reshape(-1)[key] = value
         else:
             visit = Visit()
-            to_numpy(self.base).flat[visit.to_host(key)] = visit.to_host(value)
+            to_numpy(self._base).flat[visit.to_host(key)] = visit.to_host(value)
 
-    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
-        return numpy.array(to_numpy(self.base.flatten()), dtype=dtype, copy=copy)
+    def __delitem__(self, key: Any) -> None:
+        del to_numpy(self._base).flat[key]  # type: ignore[attr-defined]  # raises
 
-    def copy(self) -> Any:
-        return self.base.flatten()
+    def __array__(self, /, dtype: Any = None, *, copy: Any = None) -> Any:
+        line = to_numpy(self._base).reshape(-1)
+        if not self._base.flags.c_contiguous:
+            line.flags.writeable = False
+        return line if dtype is None and not copy else numpy.array(line, dtype=dtype, copy=copy)
+
+    def copy(self, /) -> Any:
+        return self._base.flatten()
 
     def _compared(name: str) -> Callable[[flatiter, Any], Any]:  # type: ignore[misc]
         def compare(self: flatiter, other: Any) -> Any:
@@ -74,35 +95,35 @@ def _set_flat(self: ndarray, value: Any) -> None:
     flatiter(self)[:] = value
 
 
-def repeat(self: ndarray, repeats: Any, axis: Any = None) -> Any:
+def repeat(self: ndarray, /, repeats: Any, axis: Any = None) -> Any:
     return _shape.repeat(self, repeats, axis)
 
 
-def round(self: ndarray, decimals: Any = 0, out: Any = None) -> Any:
+def round(self: ndarray, /, decimals: Any = 0, out: Any = None) -> Any:
     return _rounding.round(self, decimals, out)
 
 
-def trace(self: ndarray, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: Any = None) -> Any:
+def trace(self: ndarray, /, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: Any = None) -> Any:
     return _reductions.trace(self, offset, axis1, axis2, dtype, out)
 
 
-def ptp(self: ndarray, axis: Any = None, out: Any = None, keepdims: Any = False) -> Any:
+def ptp(self: ndarray, /, axis: Any = None, out: Any = None, keepdims: Any = False) -> Any:
     return _reductions.ptp(self, axis, out, keepdims)
 
 
-def dot(self: ndarray, b: Any, out: Any = None) -> Any:
+def dot(self: ndarray, /, b: Any, out: Any = None) -> Any:
     return _products.dot(self, b, out)
 
 
-def conjugate(self: ndarray) -> Any:
-    return _core.conjugate(self) if self.dtype.kind == "c" else self
+def conjugate(self: ndarray, /, *out: Any) -> Any:
+    return _core.conjugate(self, *out) if self.dtype.kind == "c" or out else self
 
 
-def clip(self: ndarray, min: Any = None, max: Any = None, out: Any = None, **kwargs: Any) -> Any:
+def clip(self: ndarray, /, min: Any = None, max: Any = None, out: Any = None, **kwargs: Any) -> Any:
     return _indexing.clip(self, min, max, out, **kwargs)
 
 
-def compress(self: ndarray, condition: Any, axis: Any = None, out: Any = None) -> Any:
+def compress(self: ndarray, /, condition: Any, axis: Any = None, out: Any = None) -> Any:
     return _indexing.compress(condition, self, axis, out)
 
 
@@ -116,7 +137,6 @@ _ON_THE_HOST = (
     "searchsorted",
     "choose",
     "put",
-    "resize",
     "getfield",
     "setfield",
 )
@@ -126,19 +146,16 @@ _QUIET = ("dump", "dumps")
 def _hosted(name: str, counted: bool) -> Callable[..., Any]:
     original = getattr(numpy.ndarray, name)
 
-    def method(self: ndarray, *args: Any, **kwargs: Any) -> Any:
+    def method(self: ndarray, /, *args: Any, **kwargs: Any) -> Any:
         return on_host(original, f"ndarray.{name}" if counted else "", (self, *args), kwargs)
 
-    method.__name__ = name
-    method.__qualname__ = f"ndarray.{name}"
-    method.__doc__ = original.__doc__
     return method
 
 
 def attach() -> None:
     for function in _COMPOSED:
         _add(function.__name__, function)
-    _add("conj", conjugate)
+    _add("conj", lambda self, /, *out: conjugate(self, *out))
     for name in _ON_THE_HOST:
         _add(name, _hosted(name, True))
     for name in _QUIET:
@@ -150,5 +167,12 @@ def attach() -> None:
 
 
 def _add(name: str, value: Any) -> None:
-    if not hasattr(ndarray, name):
-        setattr(ndarray, name, value)
+    if hasattr(ndarray, name):
+        return
+    if callable(value):
+        value.__name__, value.__qualname__ = name, f"ndarray.{name}"
+        original = getattr(numpy.ndarray, name, None)
+        if original is not None:
+            # The signature that `inspect` finds is NumPy's.
+            value.__doc__, value.__wrapped__ = original.__doc__, original
+    setattr(ndarray, name, value)

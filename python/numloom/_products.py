@@ -66,16 +66,20 @@ def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axi
     if axis is not None:
         axisa = axisb = axisc = axis
     a, b = operand(a), operand(b)
-    if a.ndim < 1 or b.ndim < 1 or a.shape[axisa] != 3 or b.shape[axisb] != 3:
+    if a.ndim < 1 or b.ndim < 1:
+        raise Unsupported("an error that NumPy words")
+    axisa = normalize_axis_index(axisa, a.ndim, "axisa")
+    axisb = normalize_axis_index(axisb, b.ndim, "axisb")
+    if a.shape[axisa] != 3 or b.shape[axisb] != 3:
         raise Unsupported("vectors in the plane, or an error that NumPy words")
     kind = numpy.promote_types(a.dtype, b.dtype)
-    a = moveaxis(a, normalize_axis_index(axisa, a.ndim), -1).astype(kind, copy=False)
-    b = moveaxis(b, normalize_axis_index(axisb, b.ndim), -1).astype(kind, copy=False)
+    a = moveaxis(a, axisa, -1).astype(kind, copy=False)
+    b = moveaxis(b, axisb, -1).astype(kind, copy=False)
     made = _core.empty((*numpy.broadcast_shapes(a.shape[:-1], b.shape[:-1]), 3), dtype=kind)
     for i in range(3):
         j, k = (i + 1) % 3, (i + 2) % 3
         made[..., i] = a[..., j] * b[..., k] - a[..., k] * b[..., j]
-    return moveaxis(made, -1, normalize_axis_index(axisc, made.ndim))
+    return moveaxis(made, -1, normalize_axis_index(axisc, made.ndim, "axisc"))
 
 
 @native

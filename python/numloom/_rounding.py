@@ -26,7 +26,7 @@ def round(a: Any, decimals: Any = 0, out: Any = None) -> Any:
 def _rounded(a: ndarray, decimals: int, out: Any) -> Any:
     kind = a.dtype.kind
     if kind == "c":
-        made = _core.empty(a.shape, dtype=a.dtype) if out is None else out
+        made = _core.empty_like(a) if out is None else out
         if made.dtype.kind != "c":
             raise Unsupported("an error that NumPy words")
         _rounded(a.real, decimals, made.real)
@@ -36,7 +36,7 @@ def _rounded(a: ndarray, decimals: int, out: Any) -> Any:
         raise Unsupported("rounding that NumPy does its own way")
     if kind in "iu" and decimals >= 0:
         if out is None:
-            return a.copy()
+            return a.copy("K")
         out[...] = a
         return out
     if decimals == 0:

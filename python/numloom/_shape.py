@@ -255,7 +255,8 @@ def tile(A: Any, reps: Any) -> Any:
 
 @native
 def resize(a: Any, new_shape: Any) -> Any:
-    new_shape = (new_shape,) if isinstance(new_shape, int | numpy.integer) else tuple(new_shape)
+    new_shape = (new_shape,) if isinstance(new_shape, int | numpy.integer) else new_shape
+    new_shape = tuple(operator.index(n) for n in new_shape)
     a = operand(a).ravel()
     size = math.prod(new_shape)
     if any(n < 0 for n in new_shape):

@@ -30,7 +30,8 @@ GROUPS = [
     ),
     (
         "Signatures and documentation",
-        "`inspect.signature` and the texts of methods and functions are not NumPy's to the letter.",
+        "Functions are Python's, where NumPy's are written in C and cannot be inspected; the docstrings of ufuncs are "
+        "NumPy's and cannot be set.",
         r"(?i)signature|newdoc|docstring",
         r"_ParameterKind|__text_signature__",
     ),
@@ -51,23 +52,21 @@ GROUPS = [
     ),
     (
         "`__array_ufunc__`, `__array_wrap__`, `__array__` of other classes",
-        "Overrides are asked, but not in every order and form NumPy asks them in; `__array__` may not answer with a "
-        "Numloom array yet.",
+        "`__array__` of an object inside a list may not answer with a Numloom array.",
         r"(?i)override|_wrap|array_ufunc|priority|default_prepare",
         r"__array__ method not producing an array",
     ),
     (
-        "The copy modes `np._CopyMode`",
-        "`copy=` takes True, False and None, not yet the private enumeration (nor objects with a truth value).",
-        r"CopyArgument",
-        r"_CopyMode|is not an instance of 'bool'",
+        "Pickles",
+        "The base of an unpickled array is the NumPy array, not the bytes of the pickle.",
+        r"(?i)pickl",
+        r"(?i)pickl",
     ),
-    ("Pickles", "Pickles are NumPy's, without out-of-band buffers (protocol 5).", r"(?i)pickl", r"(?i)pickl"),
     (
         "Memory that others made",
-        "An array made of a NumPy array, a buffer or a memoryview is a copy (`base` is None, it owns its data), so "
-        "that work on it can be deferred. The other way round memory is shared: `numpy.asarray(x)` and buffers of x.",
-        r"BufferProtocol|FromBuffer|interface|CTypes|buffercallback|PEP3118",
+        "An array made of a NumPy array is a copy, so that work on it can be deferred. Buffers are shared both ways, "
+        "by way of a NumPy array: that is what `memoryview(x).obj` and `x.ctypes` refer to, not x.",
+        r"BufferProtocol|FromBuffer|interface|CTypes|buffercallback|PEP3118|CopyArgument",
         r"owndata|\.base\b|holds? onto a reference",
     ),
     ("`resize` in place", "It needs memory that nobody else holds.", r"Resize|resize", r"cannot resize"),
@@ -84,8 +83,9 @@ GROUPS = [
         r"only integer scalar arrays can be converted to a scalar index",
     ),
     (
-        "Warnings of integer division",
-        "Integer division by zero and its overflow give NumPy's values, and no `RuntimeWarning`.",
+        "Deferred warnings",
+        "These divide integers in arrays of ten thousand elements, which is deferred: the `RuntimeWarning` comes at "
+        "the next read, not in the call.",
         r"DivisionIntegerOverflows",
         None,
     ),

@@ -300,18 +300,23 @@ impl View {
     /// The layout of a copy that keeps this view's axis order (NumPy's 'K' for copies): axes by stride,
     /// the largest outermost, broadcast axes innermost.
     pub fn dense_like(&self, dtype: DType) -> View {
+        self.dense_like_as(dtype, &self.shape)
+    }
+
+    /// The same for another shape of as many dimensions.
+    pub fn dense_like_as(&self, dtype: DType, shape: &[usize]) -> View {
         let order = match () {
             _ if self.is_c_contiguous() || self.ndim() <= 1 => Some(Order::C),
             _ if self.is_f_contiguous() => Some(Order::F),
             _ => None,
         };
         if let Some(order) = order {
-            return View::dense(dtype, &self.shape, order);
+            return View::dense(dtype, shape, order);
         }
         let mut axes: Dims = (0..self.ndim()).collect();
         axes.sort_by_key(|&a| std::cmp::Reverse(self.strides[a].unsigned_abs()));
-        let strides = strides_in_order(dtype.size(), &self.shape, axes.iter().rev());
-        View { dtype, offset: 0, shape: self.shape.clone(), strides }
+        let strides = strides_in_order(dtype.size(), shape, axes.iter().rev());
+        View { dtype, offset: 0, shape: SmallVec::from_slice(shape), strides }
     }
 }
 

@@ -68,6 +68,11 @@ impl Fold {
         !logical || dtype == numloom_ir::DType::Bool
     }
 
+    /// Whether floating-point exceptions belong to the fold; comparisons only raise them for NaNs, silently in NumPy.
+    pub fn raises(&self) -> bool {
+        matches!(self, Fold::Add | Fold::Multiply | Fold::Call(_))
+    }
+
     /// Whether taking elements out of their order would show: a caller's loop may do anything, products are
     /// NumPy's to the bit, and of several complex NaNs the first one wins. Sums may be rounded differently.
     pub fn in_order(&self, dtype: numloom_ir::DType) -> bool {

@@ -89,6 +89,11 @@ pub trait LibraryOp: Send + Sync {
     /// Every view in `args` must be valid memory, and nothing else may touch what the operation writes.
     unsafe fn run(&self, args: &Args, phase: usize, tile: usize) -> Result<(), LibraryError>;
 
+    /// The name that floating-point warnings give the operation, if the exceptions of its arithmetic are the program's.
+    fn raises(&self) -> Option<&'static str> {
+        None
+    }
+
     /// Whether an input may be the same memory as an output (otherwise the runtime copies it first).
     fn in_place(&self) -> bool {
         false

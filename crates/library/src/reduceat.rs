@@ -136,6 +136,10 @@ impl LibraryOp for ReduceAt {
         "reduceat"
     }
 
+    fn raises(&self) -> Option<&'static str> {
+        self.fold.raises().then(|| self.name())
+    }
+
     fn phases(&self, args: &Args) -> SmallVec<[usize; 4]> {
         // All indices are checked first, in one tile: there are few of them.
         self.plan(args).map_or(smallvec![1], |plan| smallvec![1, Self::tiles(&plan, &args.ins[0])])

@@ -318,6 +318,10 @@ impl LibraryOp for Accumulate {
         "accumulate"
     }
 
+    fn raises(&self) -> Option<&'static str> {
+        self.fold.raises().then(|| self.name())
+    }
+
     fn phases(&self, args: &Args) -> SmallVec<[usize; 4]> {
         let Ok(plan) = self.plan(args) else { return smallvec![1] };
         match plan.cut {

@@ -35,11 +35,13 @@ impl Put {
 pub struct ScatterApply {
     indexing: Indexing,
     apply: BinaryFn,
+    ufunc: &'static str,
 }
 
 impl ScatterApply {
-    pub fn new(axes: &[usize], apply: BinaryFn) -> ScatterApply {
-        ScatterApply { indexing: Indexing::new(axes, Mode::Raise), apply }
+    /// `ufunc` is named in warnings.
+    pub fn new(axes: &[usize], apply: BinaryFn, ufunc: &'static str) -> ScatterApply {
+        ScatterApply { indexing: Indexing::new(axes, Mode::Raise), apply, ufunc }
     }
 }
 
@@ -205,6 +207,10 @@ impl LibraryOp for Put {
 impl LibraryOp for ScatterApply {
     fn name(&self) -> &'static str {
         "at"
+    }
+
+    fn raises(&self) -> Option<&'static str> {
+        Some(self.ufunc)
     }
 
     fn phases(&self, args: &Args) -> SmallVec<[usize; 4]> {

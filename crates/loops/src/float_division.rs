@@ -67,7 +67,9 @@ macro_rules! divide {
 divide!(f32, 8_388_608.0);
 divide!(f64, 4_503_599_627_370_496.0);
 
-/// The parts wanted of one division by `fmod`, which raises what NumPy's loop raises.
+/// The parts wanted of one division by `fmod`, which raises what NumPy's loop raises: a call, because in vectors
+/// both branches would run.
+#[inline(never)]
 fn slow<T: Divide, W: Wanted>(a: T, b: T) -> (T, T) {
     if W::TRUNCATED || W::REMAINDER && !W::FLOOR && b.is_zero() {
         (a, a % b)

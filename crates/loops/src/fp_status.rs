@@ -46,6 +46,19 @@ pub fn fp_clear() {
     }
 }
 
+/// Has the processor remember exceptions that a loop found by itself (integers have no hardware flags).
+#[inline]
+pub fn fp_raise(flags: u8) {
+    #[cfg(target_arch = "x86_64")]
+    if flags != 0 {
+        let bit = |place: u32, flag: u8| if flags & flag != 0 { 1 << place } else { 0 };
+        let bits = bit(0, FP_INVALID) | bit(2, FP_DIVIDE) | bit(3, FP_OVERFLOW) | bit(4, FP_UNDERFLOW);
+        write(read() | bits);
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = flags;
+}
+
 /// Keeps the exceptions of what runs between `begin` and `end` from being seen.
 pub struct Quiet {
     #[cfg(target_arch = "x86_64")]

@@ -17,7 +17,7 @@ mod packing;
 mod table;
 
 pub use cast::cast_fn;
-pub use fp_status::{fp_clear, fp_status};
+pub use fp_status::{fp_clear, fp_raise, fp_status};
 pub use iota::iota;
 pub use moves::{gather, scatter, scatter_masked, select_fn};
 pub use packing::{compress, count_true, expand};

@@ -345,5 +345,6 @@ fn scatter(py: Python<'_>, x: &Array, plan: &Plan, from: Source) -> PyResult<()>
     ins.push(&spread);
     let base = x.with_view(plan.base());
     let op = Put::new(&plan.axes(), Mode::Raise);
-    record::library(Box::new(op), &ins, &[&base], || provenance::here(py)).map_err(|e| errors::raise(py, e))
+    record::library(Box::new(op), &ins, &[&base], || provenance::here(py)).map_err(|e| errors::raise(py, e))?;
+    Ok(())
 }

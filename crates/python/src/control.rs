@@ -45,11 +45,6 @@ fn _before_fork(py: Python<'_>) {
 }
 
 #[pyfunction]
-fn _after_fork_in_child() {
-    record::after_fork_in_child();
-}
-
-#[pyfunction]
 fn _shutdown(py: Python<'_>) -> PyResult<()> {
     py.detach(record::shutdown).map_err(|e| errors::raise(py, e))
 }
@@ -62,7 +57,6 @@ pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(is_ready, m)?)?;
     let hooks = PyDict::new(py);
     hooks.set_item("before", wrap_pyfunction!(_before_fork, m)?)?;
-    hooks.set_item("after_in_child", wrap_pyfunction!(_after_fork_in_child, m)?)?;
     if let Some(register) = py.import("os")?.getattr_opt("register_at_fork")? {
         register.call((), Some(&hooks))?;
     }

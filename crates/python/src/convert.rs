@@ -4,14 +4,16 @@
 use crate::errors::Unsupported;
 use crate::handle::{self, NdArray, Scalar};
 use crate::numpy_api::{Foreign, api};
-use crate::protocols::Exporter;
+use crate::protocols::{self, Exporter};
 use crate::{errors, provenance};
 use numloom_ir::{DType, Value, View};
 use numloom_runtime::{Array, record};
 use pyo3::exceptions::{PyOverflowError, PyTypeError};
 use pyo3::ffi;
+use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyComplex, PyFloat, PyInt, PyMemoryView, PyString};
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyBool, PyComplex, PyDict, PyFloat, PyInt, PyList, PyMemoryView, PyString, PyTuple, PyType};
 
 /// An argument of a ufunc or assignment, as type resolution wants to see it.
 pub enum Arg {
@@ -111,8 +113,64 @@ fn foreign_arg(obj: &Bound<'_, PyAny>) -> PyResult<Arg> {
     if obj.is_instance_of::<PyString>() || obj.is_none() {
         return Err(Unsupported::new_err("this dtype is not supported"));
     }
-    let made = numpy.asarray(obj)?;
-    Ok(Arg::Array { array: own_numpy(&made)? })
+    let made = made_by_numpy(obj, |o| numpy.asarray(o))?;
+    match handle::as_ndarray(&made) {
+        Some(ours) => Ok(Arg::Array { array: ours.borrow().array.clone() }),
+        None => Ok(Arg::Array { array: own_numpy(&made)? }),
+    }
+}
+
+/// Stands for an object whose `__array__` may answer with an array of ours, which NumPy would not take.
+#[pyclass(name = "_Lending", module = "numloom", frozen)]
+struct Lending {
+    object: Py<PyAny>,
+    /// What `__array__` answered: the view that NumPy got, and the array.
+    answer: PyOnceLock<(Py<PyAny>, Py<PyAny>)>,
+}
+
+#[pymethods]
+impl Lending {
+    #[pyo3(signature = (*args, **kwargs))]
+    fn __array__<'py>(
+        &self,
+        args: &Bound<'py, PyTuple>,
+        kwargs: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let py = args.py();
+        let made = self.object.bind(py).call_method(intern!(py, "__array__"), args, kwargs)?;
+        let Some(ours) = handle::as_ndarray(&made) else { return Ok(made) };
+        let view = protocols::numpy_view(ours)?;
+        // Asked twice, the first answer is the one that may come back.
+        let _ = self.answer.set(py, (view.clone().unbind(), made.clone().unbind()));
+        Ok(view)
+    }
+
+    fn __getattr__<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
+        self.object.bind(py).getattr(name)
+    }
+}
+
+/// `make(obj)`, a call of NumPy's that makes an array, for an object whose `__array__` may be ours: then the array
+/// it answered comes back.
+pub fn made_by_numpy<'py>(
+    obj: &Bound<'py, PyAny>,
+    make: impl FnOnce(&Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let py = obj.py();
+    // SAFETY: a live object.
+    let plain = obj.is_exact_instance_of::<PyList>()
+        || obj.is_exact_instance_of::<PyTuple>()
+        || obj.is_instance_of::<PyType>()
+        || unsafe { ffi::PyObject_CheckBuffer(obj.as_ptr()) } != 0;
+    if plain || api(py).is_scalar(obj) || !obj.get_type().hasattr(intern!(py, "__array__"))? {
+        return make(obj);
+    }
+    let lending = Bound::new(py, Lending { object: obj.clone().unbind(), answer: PyOnceLock::new() })?;
+    let made = make(lending.as_any())?;
+    match lending.get().answer.get(py) {
+        Some((view, ours)) if made.is(view) => Ok(ours.bind(py).clone()),
+        _ => Ok(made),
+    }
 }
 
 /// Any array-like as an array, with the type NumPy would give it alone.
@@ -226,8 +284,23 @@ pub fn own_numpy(obj: &Bound<'_, PyAny>) -> PyResult<Array> {
 /// Fresh results of up to this many bytes are cheaper to copy than to keep.
 const COPIED: usize = 1024;
 
+/// `own_numpy_held` as an object. It is a view of what it shares memory with, and read-only where NumPy's array is.
+pub fn own_handle(obj: &Bound<'_, PyAny>, held: isize) -> PyResult<Py<PyAny>> {
+    let py = obj.py();
+    let writeable = api(py).describe(obj)?.writeable;
+    let (array, shared) = take_over(obj, held)?;
+    let viewed = api(py).base(obj).filter(|b| shared && !b.is_exact_instance_of::<Exporter>());
+    let base = if writeable { viewed } else { viewed.or_else(|| Some(obj.clone())) };
+    Ok(Py::new(py, NdArray { array, writeable, base: base.map(Bound::unbind), exported: None })?.into_any())
+}
+
 /// Like `own_numpy`, where `held` references (variables, containers) are known to go away.
 pub fn own_numpy_held(obj: &Bound<'_, PyAny>, held: isize) -> PyResult<Array> {
+    Ok(take_over(obj, held)?.0)
+}
+
+/// The array over a NumPy array's memory, and whether somebody else can see that memory.
+fn take_over(obj: &Bound<'_, PyAny>, held: isize) -> PyResult<(Array, bool)> {
     let py = obj.py();
     let fresh = is_fresh(obj, held);
     let (obj, f) = describe_aligned(obj)?;
@@ -235,12 +308,13 @@ pub fn own_numpy_held(obj: &Bound<'_, PyAny>, held: isize) -> PyResult<Array> {
     if fresh && f.writeable && view.nbytes() <= COPIED && view.is_c_contiguous() {
         // SAFETY: NumPy's description of its own memory.
         let copy = unsafe { record::from_host(f.dtype, &f.shape, &f.strides, f.data, || provenance::here(py)) };
-        return copy.map_err(|e| errors::raise(py, e));
+        return Ok((copy.map_err(|e| errors::raise(py, e))?, false));
     }
     if let Some(ours) = exported_by_us(&obj, &f) {
-        return Ok(ours);
+        return Ok((ours, true));
     }
-    Ok(adopt(&obj, &f, !(fresh && f.writeable)))
+    let shared = !(fresh && f.writeable);
+    Ok((adopt(&obj, &f, shared), shared))
 }
 
 fn references(obj: &Bound<'_, PyAny>) -> isize {

@@ -4,7 +4,7 @@ use crate::assign::{self, Source};
 use crate::convert;
 use crate::handle::{self, NdArray};
 use crate::index::{check_new_size, copy_as};
-use crate::layout::{self, OrderArg};
+use crate::layout::{self, CopyArg, OrderArg};
 use crate::numpy_api::api;
 use crate::{errors, provenance};
 use numloom_ir::{DType, Value, View};
@@ -132,15 +132,7 @@ fn empty_like(
     let order = layout::order(order, OrderArg::K)?;
     let view = match shape.filter(|s| !s.is_none()) {
         None => order.layout(&like.view, dtype),
-        Some(s) => {
-            let shape = layout::shape(s)?;
-            if shape.len() == like.view.ndim() {
-                order.layout(&View { shape, ..like.view.clone() }, dtype)
-            } else {
-                let plain = if order == OrderArg::F { numloom_ir::view::Order::F } else { numloom_ir::view::Order::C };
-                View::dense(dtype, &shape, plain)
-            }
-        }
+        Some(s) => order.layout_as(&like.view, dtype, &layout::shape(s)?),
     };
     check_new_size(&view.shape, dtype)?;
     let out = record::empty_view(view, || provenance::here(py)).map_err(|e| errors::raise(py, e))?;
@@ -188,15 +180,16 @@ fn iota(start: &Bound<'_, PyAny>, step: &Bound<'_, PyAny>, n: usize, dtype: &Bou
 
 /// What `numpy.asarray` and `numpy.array` do, for dtypes that are ours.
 #[pyfunction]
-#[pyo3(signature = (obj, dtype=None, copy=None, order=None, ndmin=0))]
-fn asarray(
+#[pyo3(signature = (obj, dtype=None, copy=CopyArg::default(), order=None, ndmin=0))]
+pub fn asarray(
     obj: &Bound<'_, PyAny>,
     dtype: Option<&Bound<'_, PyAny>>,
-    copy: Option<bool>,
+    copy: CopyArg,
     order: Option<&Bound<'_, PyAny>>,
     ndmin: usize,
 ) -> PyResult<Py<PyAny>> {
     let py = obj.py();
+    let copy = copy.0;
     let wanted = convert::dtype_option(dtype)?;
     let how = layout::order(order, OrderArg::K)?;
     if let Some(x) = handle::as_ndarray(obj) {
@@ -238,16 +231,22 @@ fn asarray(
     let is_list = obj.is_exact_instance_of::<PyList>() || obj.is_exact_instance_of::<PyTuple>();
     let plainly = wanted.is_none() && order.is_none() && ndmin == 0;
     if plainly && (copy.is_none() || (is_list && copy == Some(true))) {
-        let made = api(py).asarray(obj)?;
-        return handle::wrap(py, convert::own_numpy(&made)?);
+        return own(convert::made_by_numpy(obj, |o| api(py).asarray(o))?);
     }
     let kwargs = PyDict::new(py);
     kwargs.set_item("dtype", dtype)?;
     kwargs.set_item("copy", copy)?;
     kwargs.set_item("order", order.map_or_else(|| "K".into_pyobject(py).map(|s| s.into_any()), |o| Ok(o.clone()))?)?;
     kwargs.set_item("ndmin", ndmin)?;
-    let made = api(py).numpy(py).call_method("array", (obj,), Some(&kwargs))?;
-    handle::wrap(py, convert::own_numpy(&made)?)
+    own(convert::made_by_numpy(obj, |o| api(py).numpy(py).call_method("array", (o,), Some(&kwargs)))?)
+}
+
+/// An array that was made for us; one of ours as it is.
+fn own(made: Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+    match handle::as_ndarray(&made) {
+        Some(_) => Ok(made.unbind()),
+        None => convert::own_handle(&made, 1),
+    }
 }
 
 fn at_least(view: &View, ndmin: usize) -> View {
@@ -290,7 +289,7 @@ fn settle(
 #[pyo3(signature = (array, copy=false))]
 fn from_numpy(array: &Bound<'_, PyAny>, copy: bool) -> PyResult<Py<PyAny>> {
     convert::expect_numpy(array)?;
-    asarray(array, None, Some(copy), None, 0)
+    asarray(array, None, CopyArg(Some(copy)), None, 0)
 }
 
 /// Takes over a fresh NumPy result without a copy; one that somebody else still holds stays shared.
@@ -298,11 +297,9 @@ fn from_numpy(array: &Bound<'_, PyAny>, copy: bool) -> PyResult<Py<PyAny>> {
 fn adopt_numpy(array: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
     convert::expect_numpy(array)?;
     let py = array.py();
-    let writeable = api(py).describe(array)?.writeable;
     // Two variables on the way here and the argument itself; newer interpreters do not count all of them.
     let held = if py.version_info() >= (3, 14) { 1 } else { 3 };
-    let ours = convert::own_numpy_held(array, held)?;
-    Ok(Py::new(py, NdArray { writeable, ..NdArray::owning(ours) })?.into_any())
+    convert::own_handle(array, held)
 }
 
 /// An array over memory that another library exports by DLPack.
@@ -314,7 +311,7 @@ fn from_dlpack(x: &Bound<'_, PyAny>, device: Option<&Bound<'_, PyAny>>, copy: Op
     kwargs.set_item("device", device)?;
     kwargs.set_item("copy", copy)?;
     let numpy = api(py).numpy(py).call_method("from_dlpack", (x,), Some(&kwargs))?;
-    asarray(&numpy, None, Some(false), None, 0)
+    asarray(&numpy, None, CopyArg(Some(false)), None, 0)
 }
 
 /// Unpickles: `version` says how `data` is to be read.

@@ -6,6 +6,7 @@ use crate::handle::{self, NdArray, Scalar};
 use crate::numpy_api::api;
 use crate::protocols;
 use crate::scalar;
+use crate::ufunc::fallback::any_override;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 
@@ -40,8 +41,8 @@ pub fn to_numpy_args<'py>(obj: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>
 fn from_numpy_result<'py>(obj: &Bound<'py, PyAny>, held: isize) -> PyResult<Bound<'py, PyAny>> {
     let py = obj.py();
     if api(py).is_exact_array(obj) {
-        return match convert::own_numpy_held(obj, held) {
-            Ok(a) => Ok(handle::wrap(py, a)?.into_bound(py)),
+        return match convert::own_handle(obj, held) {
+            Ok(a) => Ok(a.into_bound(py)),
             Err(e) if errors::is_unsupported(py, &e) => Ok(obj.clone()),
             Err(e) => Err(e),
         };
@@ -95,9 +96,10 @@ fn call_ours<'py>(
     }
     let Some(ours) = py.import("numloom._core")?.getattr_opt(name.as_str())? else { return Ok(None) };
     let mut foreign_outs = None;
-    let kwargs = match kwargs {
-        Some(k) => Some(share_outs(k, &mut foreign_outs)?),
-        None => None,
+    let kwargs = match kwargs.map(|k| share_outs(k, &mut foreign_outs)).transpose() {
+        Ok(kwargs) => kwargs,
+        Err(e) if errors::is_unsupported(py, &e) => return Ok(None),
+        Err(e) => return Err(e),
     };
     match ours.call_method(method, inputs, kwargs.as_ref()) {
         Ok(found) => Ok(Some(foreign_outs.unwrap_or(found))),
@@ -141,6 +143,9 @@ fn array_ufunc<'py>(
     inputs: &Bound<'py, PyTuple>,
     kwargs: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Bound<'py, PyAny>> {
+    if any_override(inputs, kwargs)? {
+        return Ok(ufunc.py().NotImplemented().into_bound(ufunc.py()));
+    }
     if let Some(found) = call_ours(ufunc, method, inputs, kwargs)? {
         return Ok(found);
     }

@@ -5,6 +5,7 @@ use crate::numpy_api::api;
 use numloom_ir::View;
 use pyo3::exceptions::{PyKeyError, PyValueError};
 use pyo3::prelude::*;
+use pyo3::types::PyMemoryView;
 
 #[pyclass(name = "flagsobj", module = "numloom")]
 pub struct Flags {
@@ -52,7 +53,7 @@ impl Flags {
             let allowed = match handle::as_ndarray(base) {
                 Some(b) => b.borrow().writeable,
                 None if api(py).is_array(base) => api(py).describe(base)?.writeable,
-                None => x.borrow().writeable,
+                None => x.borrow().writeable || is_writeable_buffer(base),
             };
             if !allowed {
                 return Err(PyValueError::new_err("cannot set WRITEABLE flag to True of this array"));
@@ -61,6 +62,12 @@ impl Flags {
         x.borrow_mut().writeable = on;
         Ok(())
     }
+}
+
+/// Whether another object lets its memory be written.
+fn is_writeable_buffer(base: &Bound<'_, PyAny>) -> bool {
+    let readonly = PyMemoryView::from(base).and_then(|m| m.getattr("readonly")?.extract::<bool>());
+    readonly.is_ok_and(|r| !r)
 }
 
 #[pymethods]

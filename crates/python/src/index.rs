@@ -116,6 +116,7 @@ fn array_item<'py>(part: &Bound<'py, PyAny>, from_array: &mut bool) -> PyResult<
     }
     let array = match convert::array(part) {
         Ok(a) => a,
+        Err(e) if errors::is_unsupported(py, &e) && is_array => swapped_integers(part)?,
         Err(e) if errors::is_unsupported(py, &e) => return Err(not_integer(is_array)),
         Err(e) => return Err(e),
     };
@@ -131,6 +132,15 @@ fn array_item<'py>(part: &Bound<'py, PyAny>, from_array: &mut bool) -> PyResult<
         _ if !is_array && array.view.size() == 0 => Ok(Item::Indices(as_int64(py, &array)?)),
         _ => Err(not_integer(is_array)),
     }
+}
+
+/// A NumPy array of integers in a layout that is not ours; any other is no index.
+fn swapped_integers(part: &Bound<'_, PyAny>) -> PyResult<Array> {
+    let kind: String = part.getattr("dtype")?.getattr("kind")?.extract()?;
+    if kind != "i" && kind != "u" {
+        return Err(not_integer(true));
+    }
+    convert::own_numpy(&part.call_method1("astype", (convert::dtype_to_py(part.py(), DType::I64),))?)
 }
 
 fn not_integer(is_array: bool) -> PyErr {
@@ -259,14 +269,34 @@ pub fn gather(py: Python<'_>, x: &Array, plan: &Plan) -> PyResult<Array> {
     check_new_size(&shape, dtype)?;
     let out = record::empty_view(plan.gathered_layout(), at).map_err(|e| errors::raise(py, e))?;
     let base = x.with_view(plan.base());
-    let indices = plan.indices();
+    let mut indices = plan.indices();
+    let mut target = out.clone();
+    if let Some(order) = plan.index_order(&out.view) {
+        // Both are walked as the result lies in memory.
+        target = out.with_view(out.view.transpose(&order));
+        for i in &mut indices {
+            *i = i.with_view(i.view.transpose(&order[..i.view.ndim()]));
+        }
+    }
     let mut ins: SmallVec<[&Array; 4]> = SmallVec::new();
     ins.push(&base);
     ins.extend(indices.iter());
     let op = Take::new(&plan.axes(), Mode::Raise);
-    record::library(Box::new(op), &ins, &[&out], at).map_err(|e| errors::raise(py, e))?;
+    record::library(Box::new(op), &ins, &[&target], at).map_err(|e| errors::raise(py, e))?;
     let view = out.view.transpose(&plan.result_axes());
     Ok(out.with_view(view))
+}
+
+/// What a process can address at most; fewer bytes may still turn out not to be there.
+const ADDRESSABLE: usize = 1 << 47;
+
+/// NumPy's error for memory that is not there.
+fn no_memory(shape: &[usize], dtype: DType) -> PyErr {
+    static CLASS: errors::NumpyClass = errors::NumpyClass::new("numpy._core._exceptions", "_ArrayMemoryError");
+    Python::attach(|py| {
+        let made = PyTuple::new(py, shape).and_then(|s| CLASS.get(py)?.call1((s, convert::dtype_to_py(py, dtype))));
+        made.map_or_else(|e| e, PyErr::from_value)
+    })
 }
 
 /// NumPy's refusal of arrays beyond the address space and of too many dimensions.
@@ -278,7 +308,8 @@ pub fn check_new_size(shape: &[usize], dtype: DType) -> PyResult<()> {
     }
     let bytes = numloom_ir::view::checked_size(shape).and_then(|n| n.checked_mul(dtype.size()));
     match bytes {
-        Some(n) if n <= isize::MAX as usize => Ok(()),
+        Some(n) if n <= ADDRESSABLE => Ok(()),
+        Some(n) if n <= isize::MAX as usize => Err(no_memory(shape, dtype)),
         _ => Err(PyValueError::new_err(
             "array is too big; `arr.size * arr.dtype.itemsize` is larger than the maximum possible size.",
         )),

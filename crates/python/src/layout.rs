@@ -1,11 +1,11 @@
 //! Shapes, orders and axes as Python gives them, with NumPy's words when they are wrong.
 
-use crate::errors;
+use crate::{errors, handle};
 use numloom_ir::view::Order;
 use numloom_ir::{Dims, View};
 use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyInt, PyString, PyTuple};
+use pyo3::types::{PyBool, PyInt, PyString, PyTuple};
 use smallvec::SmallVec;
 
 pub type Extents = SmallVec<[isize; 4]>;
@@ -17,6 +17,60 @@ pub enum OrderArg {
     F,
     A,
     K,
+}
+
+/// The `copy=` argument: always, never, or (None) where needed. Takes NumPy's `_CopyMode` and truth values too.
+#[derive(Clone, Copy, Default)]
+pub struct CopyArg(pub Option<bool>);
+
+static COPY_MODE: errors::NumpyClass = errors::NumpyClass::new("numpy", "_CopyMode");
+
+impl<'py> FromPyObject<'_, 'py> for CopyArg {
+    type Error = PyErr;
+
+    fn extract(obj: pyo3::Borrowed<'_, 'py, PyAny>) -> PyResult<CopyArg> {
+        let py = obj.py();
+        if let Ok(b) = obj.cast_exact::<PyBool>() {
+            return Ok(CopyArg(Some(b.is_true())));
+        }
+        if obj.is_none() {
+            return Ok(CopyArg(None));
+        }
+        if obj.is_instance_of::<PyString>() {
+            let text = "strings are not allowed for 'copy' keyword. Use True/False/None instead.";
+            return Err(PyValueError::new_err(text));
+        }
+        if obj.is_instance(&COPY_MODE.get(py)?)? {
+            // ALWAYS is True, NEVER is False, IF_NEEDED is 2.
+            let mode: u8 = obj.getattr("value")?.extract()?;
+            return Ok(CopyArg((mode < 2).then_some(mode == 1)));
+        }
+        obj.is_truthy().map(|b| CopyArg(Some(b)))
+    }
+}
+
+/// The `copy=` argument of `astype`: a truth value.
+pub struct CastCopy(pub bool);
+
+impl<'py> FromPyObject<'_, 'py> for CastCopy {
+    type Error = PyErr;
+
+    fn extract(obj: pyo3::Borrowed<'_, 'py, PyAny>) -> PyResult<CastCopy> {
+        if let Ok(b) = obj.cast_exact::<PyBool>() {
+            return Ok(CastCopy(b.is_true()));
+        }
+        if obj.is_instance(&COPY_MODE.get(obj.py())?)? {
+            let text = "_CopyMode enum is not allowed for astype function. Use true/false instead.";
+            return Err(PyValueError::new_err(text));
+        }
+        obj.is_truthy().map(CastCopy)
+    }
+}
+
+/// `copy=` as True, False or None.
+#[pyfunction]
+pub fn copy_mode(copy: CopyArg) -> Option<bool> {
+    copy.0
 }
 
 /// Reads `order=`; `None` means `default`.
@@ -44,9 +98,15 @@ pub fn order(obj: Option<&Bound<'_, PyAny>>, default: OrderArg) -> PyResult<Orde
 impl OrderArg {
     /// The layout of a copy of `like` in this order.
     pub fn layout(self, like: &View, dtype: numloom_ir::DType) -> View {
+        self.layout_as(like, dtype, &like.shape)
+    }
+
+    /// The same in another shape; K is C where the numbers of dimensions differ.
+    pub fn layout_as(self, like: &View, dtype: numloom_ir::DType, shape: &[usize]) -> View {
         match self {
-            OrderArg::K => like.dense_like(dtype),
-            _ => View::dense(dtype, &like.shape, self.plain(like)),
+            OrderArg::K if shape.len() == like.ndim() => like.dense_like_as(dtype, shape),
+            OrderArg::K => View::dense(dtype, shape, Order::C),
+            _ => View::dense(dtype, shape, self.plain(like)),
         }
     }
 
@@ -73,6 +133,9 @@ impl OrderArg {
 
 /// One extent; beyond the address space is NumPy's ValueError.
 fn extent(obj: &Bound<'_, PyAny>) -> PyResult<isize> {
+    if obj.is_exact_instance_of::<PyBool>() {
+        return Err(PyTypeError::new_err("an integer is required"));
+    }
     obj.extract::<isize>().map_err(|e| {
         if e.is_instance_of::<PyOverflowError>(obj.py()) {
             PyValueError::new_err("Maximum allowed dimension exceeded")
@@ -90,10 +153,13 @@ pub fn extents(obj: &Bound<'_, PyAny>) -> PyResult<Extents> {
     if let Ok(t) = obj.cast::<PyTuple>() {
         return t.iter_borrowed().map(|d| extent(&d)).collect();
     }
-    if obj.hasattr("__index__")? {
+    if let Some(a) = handle::as_ndarray(obj).filter(|a| a.borrow().array.view.ndim() > 0) {
+        return a.try_iter()?.map(|d| extent(&d?)).collect();
+    }
+    if obj.hasattr("__index__")? && !obj.is_exact_instance_of::<PyBool>() {
         return Ok(SmallVec::from_elem(extent(obj)?, 1));
     }
-    if !obj.hasattr("__len__")? {
+    if obj.is_exact_instance_of::<PyBool>() || !obj.hasattr("__len__")? {
         let text = obj.repr()?;
         return Err(PyTypeError::new_err(format!("expected a sequence of integers or a single integer, got '{text}'")));
     }

@@ -46,6 +46,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     control::register(m)?;
     account::register(m)?;
     driver::register(m)?;
+    m.add_function(wrap_pyfunction!(layout::copy_mode, m)?)?;
     m.add_function(wrap_pyfunction!(join::join, m)?)?;
     m.add_function(wrap_pyfunction!(manipulate::broadcast_to, m)?)?;
     m.add_function(wrap_pyfunction!(manipulate::strided_view, m)?)?;

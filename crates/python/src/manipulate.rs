@@ -2,14 +2,14 @@
 
 use crate::convert;
 use crate::handle::{self, NdArray};
-use crate::index::{copy_as, shape_text};
+use crate::index::{check_new_size, copy_as, shape_text};
 use crate::layout::{self, OrderArg};
 use crate::quick::peek;
-use crate::{errors, protocols};
+use crate::{assign, create, errors, protocols};
 use numloom_ir::view::Order;
-use numloom_ir::{Dims, View};
-use numloom_runtime::Array;
-use pyo3::exceptions::{PyAttributeError, PyValueError};
+use numloom_ir::{Dims, Value, View};
+use numloom_runtime::{Array, record};
+use pyo3::exceptions::{PyAttributeError, PyDeprecationWarning, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use smallvec::SmallVec;
@@ -71,6 +71,32 @@ fn named_axis(py: Python<'_>, name: &str, axis: isize, ndim: usize) -> PyResult<
     })
 }
 
+/// NumPy's conditions for other memory under the same object.
+fn check_sole(x: &Bound<'_, NdArray>, refcheck: bool) -> PyResult<()> {
+    let py = x.py();
+    if x.borrow().base.is_some() {
+        return Err(PyValueError::new_err("cannot resize this array: it does not own its data"));
+    }
+    // The caller's variable and the call.
+    // SAFETY: a live object.
+    let held = unsafe { pyo3::ffi::Py_REFCNT(x.as_ptr()) } > 2;
+    let weak = || py.import("weakref")?.call_method1("getweakrefcount", (x,))?.extract::<usize>();
+    if refcheck && (held || weak()? > 0) {
+        return Err(PyValueError::new_err(
+            "cannot resize an array that references or is referenced\nby another object in this way.\nUse the np.resize function to get a new resized copy or\n set refcheck=False to disable this check",
+        ));
+    }
+    Ok(())
+}
+
+/// Where the bytes of an array begin and end; a sync point.
+fn addresses(py: Python<'_>, array: &Array) -> PyResult<(isize, isize)> {
+    errors::sync(py, array)?;
+    let first = record::data(array).map_err(|e| errors::raise(py, e))? as isize - array.view.offset as isize;
+    let (lo, hi) = array.view.byte_bounds();
+    Ok((first + lo as isize, first + hi as isize))
+}
+
 #[pymethods]
 impl NdArray {
     #[pyo3(signature = (*shape, order=None, copy=None))]
@@ -97,6 +123,66 @@ impl NdArray {
                 "Incompatible shape for in-place modification. Use `.reshape()` to make a copy with the desired shape.",
             ));
         };
+        slf.borrow_mut().array = array.with_view(view);
+        Ok(())
+    }
+
+    /// In place, in the order of memory; zeros follow what was there.
+    #[pyo3(signature = (*new_shape, refcheck=true))]
+    fn resize(slf: &Bound<'_, Self>, new_shape: &Bound<'_, PyTuple>, refcheck: bool) -> PyResult<()> {
+        let py = slf.py();
+        if new_shape.is_empty() || (new_shape.len() == 1 && new_shape.get_item(0)?.is_none()) {
+            return Ok(());
+        }
+        let extents = layout::variadic(new_shape)?;
+        let Some(shape) = extents.iter().map(|&d| usize::try_from(d).ok()).collect::<Option<Dims>>() else {
+            return Err(PyValueError::new_err("negative dimensions not allowed"));
+        };
+        check_new_size(&shape, slf.borrow().array.view.dtype)?;
+        let old = handle::sized(slf)?;
+        let order = match (old.view.is_c_contiguous(), old.view.is_f_contiguous()) {
+            (true, _) => Order::C,
+            (_, true) => Order::F,
+            _ => return Err(PyValueError::new_err("resize only works on single-segment arrays")),
+        };
+        let view = View::dense(old.view.dtype, &shape, order);
+        if view.size() == old.view.size() {
+            let view = View { offset: old.view.offset, ..view };
+            slf.borrow_mut().array = old.with_view(view);
+            return Ok(());
+        }
+        check_sole(slf, refcheck)?;
+        let new = create::filled(py, view, Value::from_i128(old.view.dtype, 0))?;
+        let kept = old.view.size().min(new.view.size());
+        let line = |a: &Array| a.view.reshape(&[a.view.size()], order).map(|v| a.with_view(v.slice(0, 0, 1, kept)));
+        if let (Some(from), Some(to)) = (line(&old), line(&new)) {
+            assign::store(py, &to, assign::Source::Array(from), None)?;
+        }
+        slf.borrow_mut().array = new;
+        Ok(())
+    }
+
+    #[setter(strides)]
+    fn set_strides(slf: &Bound<'_, Self>, strides: &Bound<'_, PyAny>) -> PyResult<()> {
+        let py = slf.py();
+        let text = c"Setting the strides on a NumPy array has been deprecated in NumPy 2.4.\nAs an alternative, you can create a new view using np.lib.stride_tricks.as_strided.";
+        PyErr::warn(py, &py.get_type::<PyDeprecationWarning>(), text, 1)?;
+        let array = handle::sized(slf)?;
+        let view = View { strides: layout::extents(strides)?.into_iter().collect(), ..array.view.clone() };
+        if view.strides.len() != view.ndim() {
+            let message = format!("strides must be  same length as shape ({})", view.ndim());
+            return Err(PyValueError::new_err(message));
+        }
+        // What may be reached: the array this one is in the end a view of.
+        let mut whole = slf.clone();
+        while let Some(base) = NdArray::base(&whole.borrow(), py).and_then(|b| b.into_bound(py).cast_into().ok()) {
+            whole = base;
+        }
+        let (lo, hi) = addresses(py, &handle::sized(&whole)?)?;
+        let (from, to) = addresses(py, &array.with_view(view.clone()))?;
+        if view.size() > 0 && (from < lo || to > hi) {
+            return Err(PyValueError::new_err("strides is not compatible with available memory"));
+        }
         slf.borrow_mut().array = array.with_view(view);
         Ok(())
     }

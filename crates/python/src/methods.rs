@@ -5,7 +5,7 @@ use crate::convert;
 use crate::flags::Flags;
 use crate::handle::{self, NdArray};
 use crate::index::{self, copy_as};
-use crate::layout::{self, OrderArg};
+use crate::layout::{self, CastCopy, OrderArg};
 use crate::numpy_api::api;
 use crate::quick::peek;
 use crate::{create, dispatch, errors, manipulate, protocols, provenance};
@@ -15,7 +15,7 @@ use numloom_ir::{DType, Dims, ScalarOp, Value, View};
 use numloom_library::{Mode, Take};
 
 use numloom_runtime::{Array, MapOp, Operand, record};
-use pyo3::exceptions::{PyIndexError, PyTypeError, PyValueError};
+use pyo3::exceptions::{PyAttributeError, PyIndexError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
@@ -144,15 +144,27 @@ impl NdArray {
         offset: usize,
         strides: Option<&Bound<'_, PyAny>>,
         order: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<NdArray> {
+    ) -> PyResult<Py<PyAny>> {
         let py = shape.py();
-        if buffer.is_none_or(|b| b.is_none()) {
-            return Ok(NdArray::owning(create::empty_array(shape, dtype, order)?));
+        let plain = [buffer, strides].iter().flatten().all(|o| o.is_none());
+        if plain {
+            match create::empty_array(shape, dtype, order) {
+                Err(e) if errors::is_unsupported(py, &e) => {}
+                made => return Ok(Py::new(py, NdArray::owning(made?))?.into_any()),
+            }
         }
         let class = api(py).numpy(py).getattr("ndarray")?;
+        let shape = dispatch::to_numpy_args(shape)?;
         let made = class.call1((shape, dtype, buffer, offset, strides, order))?;
-        let (array, writeable) = convert::borrow_numpy(&made)?;
-        Ok(NdArray { array, writeable, base: buffer.map(|b| b.clone().unbind()), exported: None })
+        match convert::borrow_numpy(&made) {
+            // Another dtype: the array stays NumPy's.
+            Err(e) if errors::is_unsupported(py, &e) => Ok(made.unbind()),
+            shared => {
+                let (array, writeable) = shared?;
+                let base = buffer.map(|b| b.clone().unbind());
+                Ok(Py::new(py, NdArray { array, writeable, base, exported: None })?.into_any())
+            }
+        }
     }
 
     /// `ndarray[shape, dtype]` in annotations.
@@ -206,7 +218,7 @@ impl NdArray {
     }
 
     #[getter]
-    fn base(&self, py: Python<'_>) -> Option<Py<PyAny>> {
+    pub fn base(&self, py: Python<'_>) -> Option<Py<PyAny>> {
         self.base.as_ref().map(|b| b.clone_ref(py))
     }
 
@@ -226,6 +238,11 @@ impl NdArray {
     #[getter]
     fn device(&self) -> &'static str {
         "cpu"
+    }
+
+    #[setter]
+    fn set_device(&self, _value: &Bound<'_, PyAny>) -> PyResult<()> {
+        Err(PyAttributeError::new_err("attribute 'device' of 'numpy.ndarray' objects is not writable"))
     }
 
     #[pyo3(signature = (device, *, stream=None))]
@@ -272,16 +289,17 @@ impl NdArray {
         set_part(slf, value, 1)
     }
 
-    #[pyo3(signature = (dtype, order=None, casting="unsafe", subok=true, copy=true))]
+    #[pyo3(signature = (dtype, order=None, casting="unsafe", subok=true, copy=CastCopy(true)))]
     fn astype(
         slf: &Bound<'_, Self>,
         dtype: &Bound<'_, PyAny>,
         order: Option<&Bound<'_, PyAny>>,
         casting: &str,
         subok: bool,
-        copy: bool,
+        copy: CastCopy,
     ) -> PyResult<Py<PyAny>> {
         let py = slf.py();
+        let copy = copy.0;
         let to = match convert::dtype_from_py(dtype) {
             Ok(d) => d,
             Err(e) if errors::is_unsupported(py, &e) => {

@@ -10,6 +10,7 @@ use crate::ufunc::keywords::Keywords;
 use crate::ufunc::products::{self, Product};
 use numloom_ir::ScalarOp;
 use pyo3::basic::CompareOp;
+use pyo3::exceptions::PyTypeError;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyFloat, PyInt, PyTuple};
@@ -346,6 +347,12 @@ macro_rules! in_place_operators {
 
             fn __ipow__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>, _modulo: &Bound<'_, PyAny>) -> PyResult<()> {
                 in_place(ScalarOp::Power, slf, other)
+            }
+
+            fn __concat__(&self, _other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+                Err(PyTypeError::new_err(
+                    "Concatenation operation is not implemented for NumPy arrays, use np.concatenate() instead. Please do not rely on this error; it may not be given on all Python implementations.",
+                ))
             }
 
             fn __imatmul__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<()> {

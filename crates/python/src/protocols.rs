@@ -4,8 +4,10 @@
 //! NumPy's own buffer and DLPack exports of that view keep it, and so the exporter, alive for as long as the
 //! other side needs it.
 
+use crate::create::asarray;
 use crate::errors;
 use crate::handle::{self, NdArray};
+use crate::layout::CopyArg;
 use crate::methods::through_numpy;
 use crate::numpy_api::api;
 use numloom_runtime::Array;
@@ -73,17 +75,41 @@ impl NdArray {
     #[allow(non_upper_case_globals)]
     const __array_priority__: f64 = 0.0;
 
-    #[pyo3(signature = (dtype=None, copy=None))]
+    #[pyo3(signature = (dtype=None, copy=CopyArg::default()))]
     fn __array__<'py>(
         slf: &Bound<'py, Self>,
         dtype: Option<&Bound<'py, PyAny>>,
-        copy: Option<bool>,
+        copy: CopyArg,
     ) -> PyResult<Bound<'py, PyAny>> {
+        let copy = copy.0;
         let view = numpy_view(slf)?;
         if dtype.is_none() && copy != Some(true) {
             return Ok(view);
         }
         array_protocol(view, dtype, copy)
+    }
+
+    /// There is one class, so there is nothing to finish.
+    #[pyo3(signature = (_obj, /))]
+    fn __array_finalize__(&self, _obj: &Bound<'_, PyAny>) {}
+
+    /// A result of NumPy's as ours.
+    #[pyo3(signature = (array, context=None, return_scalar=false, /))]
+    fn __array_wrap__<'py>(
+        &self,
+        array: &Bound<'py, PyAny>,
+        context: Option<&Bound<'py, PyAny>>,
+        return_scalar: bool,
+    ) -> PyResult<Py<PyAny>> {
+        let (py, _) = (array.py(), context);
+        let made = asarray(array, None, CopyArg::default(), None, 0)?.into_bound(py);
+        let is_scalar = return_scalar && made.len().is_err();
+        if is_scalar { Ok(made.get_item(PyTuple::empty(py))?.unbind()) } else { Ok(made.unbind()) }
+    }
+
+    #[getter]
+    fn __array_struct__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        numpy_view(slf)?.getattr("__array_struct__")
     }
 
     /// The address is given away for as long as this object lives.
@@ -141,6 +167,16 @@ impl NdArray {
             return Err(PyValueError::new_err(format!("Version \"{v}\" of the Array API Standard is not supported.")));
         }
         py.import("numloom")
+    }
+
+    /// Newer protocols take the memory itself, beside the pickle if asked to.
+    fn __reduce_ex__<'py>(slf: &Bound<'py, Self>, protocol: i32) -> PyResult<Bound<'py, PyTuple>> {
+        if protocol < 5 {
+            return Self::__reduce__(slf);
+        }
+        let py = slf.py();
+        let rebuild = py.import("numloom._core")?.getattr("_reconstruct")?;
+        (rebuild, (PICKLE_VERSION, numpy_view(slf)?)).into_pyobject(py)
     }
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyTuple>> {

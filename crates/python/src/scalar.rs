@@ -4,6 +4,7 @@
 use crate::convert;
 use crate::handle::{self, Scalar};
 use crate::index::{Item, copy_as, parse};
+use crate::layout::CopyArg;
 use crate::numpy_api::api;
 use crate::protocols;
 use numloom_ir::{DType, Value};
@@ -193,12 +194,13 @@ impl Scalar {
         Ok(own.bind(py).get_item(index)?.unbind())
     }
 
-    #[pyo3(signature = (dtype=None, copy=None))]
+    #[pyo3(signature = (dtype=None, copy=CopyArg::default()))]
     fn __array__<'py>(
         slf: &Bound<'py, Self>,
         dtype: Option<&Bound<'py, PyAny>>,
-        copy: Option<bool>,
+        copy: CopyArg,
     ) -> PyResult<Bound<'py, PyAny>> {
+        let copy = copy.0;
         let array = slf.borrow().array.clone();
         // The value may not be changed through the array.
         let view = protocols::to_numpy(slf.py(), &array, false)?;

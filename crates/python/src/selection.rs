@@ -2,7 +2,7 @@
 
 use crate::index::{Item, as_int64, shape_text};
 use crate::{errors, provenance};
-use numloom_ir::view::{Order, broadcast_shapes};
+use numloom_ir::view::{Order, broadcast_shapes, keep_order_strides};
 use numloom_ir::{Dims, Strides, View};
 use numloom_runtime::{Array, record};
 use pyo3::exceptions::PyIndexError;
@@ -212,6 +212,7 @@ impl<'a> Builder<'a> {
         } else {
             None
         };
+        check_limits(&self, index_shape.as_deref())?;
         Ok(Plan {
             rest: View {
                 dtype: self.view.dtype,
@@ -225,6 +226,22 @@ impl<'a> Builder<'a> {
             is_element: items.iter().all(|i| matches!(i, Item::Int(_))) && items.len() == self.view.ndim(),
         })
     }
+}
+
+/// NumPy's limits on dimensions and on advanced indices.
+fn check_limits(b: &Builder<'_>, index_shape: Option<&[usize]>) -> PyResult<()> {
+    let (ndim, advanced) = (b.shape.len() + index_shape.map_or(0, <[usize]>::len), b.index_shapes.len());
+    let message = match () {
+        _ if ndim > 64 => {
+            format!("number of dimensions must be within [0, 64], indexing result would have {ndim}")
+        }
+        _ if advanced > 64 => "too many advanced (array) indices. This probably means you are indexing with too many booleans. (more than 64 found)".to_owned(),
+        _ if advanced > 63 && b.shape.iter().all(|&d| d == 1) => {
+            format!("when no subspace is given, the number of index arrays cannot be above 63, but {advanced} index arrays found")
+        }
+        _ => return Ok(()),
+    };
+    Err(PyIndexError::new_err(message))
 }
 
 /// A Python index into an axis, wrapped once; NumPy's IndexError when it lies outside.
@@ -309,13 +326,31 @@ impl Plan {
         shape
     }
 
-    /// Index axes outermost, then the rest in the order in which it lies in memory, as NumPy lays it out.
+    /// Index axes outermost, then the rest in the order in which it lies in memory, as NumPy lays it out. Without
+    /// a rest the index axes lie as they do in the index arrays.
     pub fn gathered_layout(&self) -> View {
         let rest = self.rest.dense_like(self.rest.dtype);
         let mut v = View::dense(rest.dtype, &self.gathered_shape(), Order::C);
         let n = self.index_ndim();
         v.strides[n..].copy_from_slice(&rest.strides);
+        if n > 1 && rest.size() == 1 {
+            let indices = self.indices();
+            let operands: SmallVec<[&Strides; 2]> = indices.iter().map(|i| &i.view.strides).collect();
+            let strides = keep_order_strides(rest.dtype.size(), &v.shape[..n], &operands);
+            v.strides[..n].copy_from_slice(&strides);
+        }
         v
+    }
+
+    /// The axes of a gathered array with the index axes from the outermost in memory inwards; `None` where they lie so.
+    pub fn index_order(&self, layout: &View) -> Option<Dims> {
+        let n = self.index_ndim();
+        if layout.strides[..n].is_sorted_by(|a, b| a >= b) {
+            return None;
+        }
+        let mut axes: Dims = (0..layout.ndim()).collect();
+        axes[..n].sort_by_key(|&a| std::cmp::Reverse(layout.strides[a]));
+        Some(axes)
     }
 
     /// Axis `i` of the result is axis `perm[i]` of the gathered array.

@@ -64,7 +64,11 @@ pub fn reports(work: &Work) -> Vec<FpReport> {
 
 /// What NumPy calls the operation when it warns.
 fn heard_of_as(op: &Operation) -> &'static str {
-    if matches!(op.kind, Kind::Map(MapOp::Copy)) { "cast" } else { op.name() }
+    match &op.kind {
+        Kind::Map(MapOp::Copy) => "cast",
+        Kind::Library(library) => library.raises().unwrap_or(op.name()),
+        _ => op.name(),
+    }
 }
 
 /// The flags that each operation is known to have raised, where that can still be found out.

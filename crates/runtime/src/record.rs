@@ -13,6 +13,7 @@ use crate::window::WINDOW;
 use numloom_ir::view::Order;
 use numloom_ir::{DType, Dims, Overlap, ScalarOp, Strides, Value, View};
 use numloom_library::{Args, CountTrue, LibraryError, LibraryOp, Pack, Unpack};
+use numloom_loops::{fp_clear, fp_status};
 use smallvec::SmallVec;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -310,7 +311,7 @@ fn clashes_any(a: &Array, out: &Array) -> bool {
 }
 
 /// Runs or records a library operation.
-pub fn library(op: Box<dyn LibraryOp>, ins: &[&Array], outs: &[&Array], at: impl FnOnce() -> Provenance) -> Result<()> {
+pub fn library(op: Box<dyn LibraryOp>, ins: &[&Array], outs: &[&Array], at: impl FnOnce() -> Provenance) -> Result<u8> {
     if !op.in_place()
         && let Some(k) = ins.iter().position(|a| outs.iter().any(|o| clashes_any(a, o)))
     {
@@ -323,7 +324,7 @@ pub fn library(op: Box<dyn LibraryOp>, ins: &[&Array], outs: &[&Array], at: impl
         return run_library(&*op, ins, outs);
     }
     let inputs: SmallVec<[Operand; 4]> = ins.iter().map(|a| Operand::Array(a)).collect();
-    push(inline::operation(Kind::Library(op), &inputs, outs, None, at())).map(|_| ())
+    push(inline::operation(Kind::Library(op), &inputs, outs, None, at())).map(|_| 0)
 }
 
 /// Input `k` is copied first, because an output overlaps it.
@@ -333,7 +334,7 @@ fn library_through_copy(
     outs: &[&Array],
     k: usize,
     at: Provenance,
-) -> Result<()> {
+) -> Result<u8> {
     let copy = empty_view(ins[k].view.dense_like(ins[k].view.dtype), || at)?;
     map(MapOp::Copy, &[Operand::Array(ins[k])], &[&copy], None, || at)?;
     let mut ins: SmallVec<[&Array; 4]> = SmallVec::from_slice(ins);
@@ -341,22 +342,44 @@ fn library_through_copy(
     library(op, &ins, outs, || at)
 }
 
-/// All phases and tiles, one after another, on this thread.
-fn run_library(op: &dyn LibraryOp, ins: &[&Array], outs: &[&Array]) -> Result<()> {
+/// All phases and tiles, one after another, on this thread; answers the floating-point flags.
+fn run_library(op: &dyn LibraryOp, ins: &[&Array], outs: &[&Array]) -> Result<u8> {
     let view = |a: &&Array| -> Result<numloom_library::RawView> {
         a.store.materialise().map_err(|e| ExecError::no_memory(e, op.name(), Provenance::default()))?;
         Ok(crate::task::raw_view(&a.store, &a.view))
     };
     let args =
         Args { ins: ins.iter().map(view).collect::<Result<_>>()?, outs: outs.iter().map(view).collect::<Result<_>>()? };
+    let mut flags = 0;
     for (phase, &tiles) in op.phases(&args).iter().enumerate() {
         for tile in 0..tiles {
             // SAFETY: nothing recorded touches these stores (`is_possible`).
-            unsafe { op.run(&args, phase, tile) }.map_err(|e| library_error(e, op.name()))?;
+            let ran = unsafe { run_tile(op, &args, phase, tile, &mut flags) };
+            ran.map_err(|e| library_error(e, op.name()))?;
         }
     }
     outs.iter().for_each(|o| o.store.wrote());
-    Ok(())
+    Ok(flags)
+}
+
+/// One tile of a library operation, adding the floating-point flags that are the program's.
+///
+/// # Safety
+/// As for `LibraryOp::run`.
+pub(crate) unsafe fn run_tile(
+    op: &dyn LibraryOp,
+    args: &Args,
+    phase: usize,
+    tile: usize,
+    flags: &mut u8,
+) -> std::result::Result<(), LibraryError> {
+    if op.raises().is_none() {
+        return op.run(args, phase, tile);
+    }
+    fp_clear();
+    let ran = op.run(args, phase, tile);
+    *flags |= fp_status();
+    ran
 }
 
 fn library_error(e: LibraryError, op: &'static str) -> ExecError {
@@ -482,7 +505,7 @@ pub fn unpack(x: &Array, mask: &Array, values: &Array, at: impl FnOnce() -> Prov
     };
     if inline::is_possible(x.view.size(), [mask, values].into_iter(), &[x]) {
         inline::counted();
-        return run_library(&Unpack::new(), &[mask, values], &[x]);
+        return run_library(&Unpack::new(), &[mask, values], &[x]).map(|_| ());
     }
     let ins = [Operand::Array(mask), Operand::Array(values)];
     push(inline::operation(Kind::Unpack, &ins, &[x], None, at())).map(|_| ())
@@ -538,13 +561,9 @@ pub fn stats() -> Vec<(&'static str, u64, &'static str)> {
     crate::stats::all()
 }
 
-/// Around fork: before (drains the pipeline), after in the child (starts new threads).
+/// Before a fork: finishes what is recorded and ends the threads. The next operation starts them again.
 pub fn before_fork() {
-    let _ = sync_all(|| false);
-}
-
-pub fn after_fork_in_child() {
-    crate::sync::after_fork_in_child();
+    crate::sync::before_fork();
 }
 
 /// At interpreter exit: finishes or drops pending work and stops the threads.

@@ -101,15 +101,19 @@ pub fn take_fp_reports() -> Vec<FpReport> {
     retire::take_reports()
 }
 
-pub(crate) fn after_fork_in_child() {
-    SCHEDULER.forget_workers();
-    window::start_threads();
+/// A child has none of the parent's threads, but every lock as it was: nobody may hold one. So the work is finished
+/// and the threads end; on both sides the next operation starts them anew.
+pub(crate) fn before_fork() {
+    if let Err(e) = sync_all(|| false) {
+        // Not for a fork to tell.
+        retire::keep_failure(e);
+    }
+    window::stop_threads();
 }
 
 /// Waits for what is in flight, then stops the threads.
 pub(crate) fn shutdown() -> Result<()> {
     let done = sync_all(|| false);
-    WINDOW.stop();
-    SCHEDULER.stop();
+    window::stop_threads();
     done.map(|_| ())
 }

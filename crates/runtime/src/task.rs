@@ -8,6 +8,7 @@ use crate::piecemeal;
 use crate::plan::FusedPlan;
 use crate::prepare;
 use crate::provenance::Provenance;
+use crate::record::run_tile;
 use crate::retire;
 use crate::store::Store;
 use numloom_cpu::Launch;
@@ -95,9 +96,16 @@ impl Job for Work {
                 self.flags.fetch_or(unsafe { run.run(tile) }, Ordering::Relaxed);
                 Ok(())
             }
-            Prepared::Library { own: Some(op), args, .. } => unsafe { op.run(args, phase, tile) },
-            // SAFETY: besides, the operation stays in place until the task retires.
-            Prepared::Library { own: None, args, .. } => unsafe { (*self.library()).run(args, phase, tile) },
+            Prepared::Library { own, args, .. } => {
+                let mut flags = 0;
+                // SAFETY: besides, the operation stays in place until the task retires.
+                let ran = unsafe {
+                    let op = own.as_deref().unwrap_or_else(|| &*self.library());
+                    run_tile(op, args, phase, tile, &mut flags)
+                };
+                self.flags.fetch_or(flags, Ordering::Relaxed);
+                ran
+            }
             Prepared::Done => Ok(()),
         };
         ran.map_err(|e| match e {

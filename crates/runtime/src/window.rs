@@ -10,8 +10,9 @@ use crate::store::{Access, Store};
 use crate::task::{Payload, SCHEDULER, Task, Work};
 use numloom_ir::Overlap;
 use parking_lot::{Condvar, Mutex};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Once};
+use std::thread::JoinHandle;
 use std::time::Duration;
 
 pub struct Window {
@@ -65,19 +66,45 @@ const LONGEST_KEPT: usize = 1 << 16;
 /// Tasks launched and not over before recording waits for some: bounds what a long loop piles up.
 const MOST_IN_FLIGHT: usize = 8192;
 
-static START: Once = Once::new();
+/// Whether the threads run; the utility thread, to wait for its end.
+static RUNNING: AtomicBool = AtomicBool::new(false);
+static UTILITY: Mutex<Option<JoinHandle<()>>> = Mutex::new(None);
 
-/// Starts the worker and utility threads on first use.
+/// Starts the worker and utility threads, unless they run.
+#[inline]
 pub fn start() {
-    START.call_once(start_threads);
+    if !RUNNING.load(Ordering::Acquire) {
+        start_threads();
+    }
 }
 
-pub fn start_threads() {
+#[cold]
+fn start_threads() {
+    let mut utility = UTILITY.lock();
+    if RUNNING.load(Ordering::Acquire) {
+        return;
+    }
     SCHEDULER.start(numloom_config::current().cpus);
     WINDOW.stop.store(false, Ordering::Release);
     let spawned = std::thread::Builder::new().name("numloom-utility".into()).spawn(|| WINDOW.tend());
     // Without a utility thread every flush happens at sync points: slower, still right.
-    drop(spawned);
+    *utility = spawned.ok();
+    RUNNING.store(true, Ordering::Release);
+}
+
+/// Ends the threads; the next operation starts them again.
+pub fn stop_threads() {
+    let mut utility = UTILITY.lock();
+    if !RUNNING.load(Ordering::Acquire) {
+        return;
+    }
+    WINDOW.stop.store(true, Ordering::Release);
+    WINDOW.ring();
+    if let Some(handle) = utility.take() {
+        let _ = handle.join();
+    }
+    SCHEDULER.stop();
+    RUNNING.store(false, Ordering::Release);
 }
 
 impl Window {
@@ -233,11 +260,6 @@ impl Window {
             }
             *rung = false;
         }
-    }
-
-    pub fn stop(&self) {
-        self.stop.store(true, Ordering::Release);
-        self.ring();
     }
 
     /// The operations recorded so far, for a look that changes nothing.

@@ -56,12 +56,6 @@ impl<J: Job> Scheduler<J> {
         }
     }
 
-    /// Forgets the threads of the parent after a fork; they do not exist here.
-    pub fn forget_workers(&'static self) {
-        self.workers.lock().drain(..).for_each(std::mem::forget);
-        self.sleepers.store(0, Ordering::Release);
-    }
-
     pub fn stop(&'static self) {
         self.stop.store(true, Ordering::Release);
         let _guard = self.ready.lock();

@@ -277,6 +277,11 @@ fn tan(z: C128) -> C128 {
 /// Above this the square of a number, plus one, is its square.
 const SQUARE_IS_ALL: f64 = 1e100;
 
+/// Rust's own divides by its argument.
+fn asinh(x: f64) -> f64 {
+    if x == 0.0 { x } else { x.asinh() }
+}
+
 /// Kahan's, by two square roots that keep the sign of zero.
 pub fn arcsinh(z: C128) -> C128 {
     let C128 { re, im } = z;
@@ -303,7 +308,7 @@ pub fn arcsinh(z: C128) -> C128 {
         return complex(length.copysign(re), im.atan2(re.abs()).copysign(im));
     }
     let (above, below) = (sqrt(complex(1.0 + im, -re)), sqrt(complex(1.0 - im, re)));
-    let part = (above.re * below.im - below.re * above.im).asinh();
+    let part = asinh(above.re * below.im - below.re * above.im);
     complex(part.copysign(re), im.atan2(above.re * below.re - above.im * below.im))
 }
 
@@ -341,7 +346,7 @@ pub fn arccos(z: C128) -> C128 {
         return complex(im.abs().atan2(re), (-length).copysign(-im));
     }
     let (left, right) = (sqrt(complex(1.0 - re, -im)), sqrt(complex(1.0 + re, im)));
-    let part = (right.re * left.im - right.im * left.re).asinh();
+    let part = asinh(right.re * left.im - right.im * left.re);
     complex(2.0 * left.re.atan2(right.re), part.copysign(-im))
 }
 

@@ -6,7 +6,7 @@ use super::layout::{Arrays, OutputOrder, common_shape, result_view};
 use super::resolve::{loop_for, loop_with_signature};
 use crate::fperr::Watch;
 use crate::{convert, errors, handle, provenance, quick};
-use numloom_ir::promote::{ArgType, Casting, can_cast};
+use numloom_ir::promote::{ArgType, Casting, can_cast, weak_dtype};
 use numloom_ir::{DType, ScalarOp, Value};
 use numloom_runtime::{Array, MapOp, Operand, record};
 use pyo3::prelude::*;
@@ -264,7 +264,7 @@ pub fn call_full<'py>(
 fn check_input_casts(types: &[ArgType], want: &[DType], kw: &Keywords<'_>) -> Native<()> {
     let allowed = types.iter().zip(want).all(|(t, &w)| match t {
         ArgType::Strong(d) => can_cast(*d, w, kw.casting),
-        _ => true,
+        weak => kw.casting != Casting::Equiv || weak_dtype(*weak, None) == w,
     });
     if allowed { Ok(()) } else { Err(Stop::ToNumpy) }
 }

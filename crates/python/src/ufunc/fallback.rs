@@ -1,11 +1,10 @@
 //! NumPy's own function on our arguments: for what we have not, and to raise errors in NumPy's words.
 
-use super::input::overrides;
+use super::input::{has_ufunc_method, has_wrap_method};
 use crate::errors::is_unsupported;
 use crate::handle::{NdArray, Scalar};
 use crate::numpy_api::api;
 use crate::{convert, handle, protocols};
-use pyo3::exceptions::PyTypeError;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
@@ -53,8 +52,8 @@ impl<'py> Lent<'py> {
             return Ok(ours.clone());
         }
         if api(py).is_exact_array(obj) {
-            return match convert::own_numpy(obj) {
-                Ok(array) => Ok(handle::wrap(py, array)?.into_bound(py)),
+            return match convert::own_handle(obj, 1) {
+                Ok(array) => Ok(array.into_bound(py)),
                 Err(e) if is_unsupported(py, &e) => Ok(obj.clone()),
                 Err(e) => Err(e),
             };
@@ -78,6 +77,9 @@ pub fn call_numpy<'py>(
 ) -> PyResult<Py<PyAny>> {
     let function = api(py).numpy(py).getattr(name)?;
     if let Some(answer) = call_override(&function, method, args, kwargs)? {
+        return Ok(answer);
+    }
+    if let Some(answer) = call_wrapped(name, method, args, kwargs)? {
         return Ok(answer);
     }
     let function = match method {
@@ -120,7 +122,7 @@ fn note(py: Python<'_>, name: &str) -> PyResult<()> {
     }
 }
 
-/// Lets a foreign class with `__array_ufunc__` answer first, as NumPy would.
+/// Lets foreign classes with `__array_ufunc__` answer first: NumPy asks them, and us, in its own order.
 fn call_override<'py>(
     function: &Bound<'py, PyAny>,
     method: Option<&str>,
@@ -128,36 +130,84 @@ fn call_override<'py>(
     kwargs: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Option<Py<PyAny>>> {
     let py = function.py();
-    let protocol = intern!(py, "__array_ufunc__");
-    if !function.hasattr(intern!(py, "reduceat"))? {
+    if !function.hasattr(intern!(py, "reduceat"))? || !any_override(args, kwargs)? {
         return Ok(None);
     }
-    let mut asked = false;
-    for arg in args.iter().filter(|a| overrides(a) && !api(py).is_array(a)) {
-        asked = true;
-        let mut all = vec![function.clone(), method.unwrap_or("__call__").into_pyobject(py)?.into_any()];
-        all.extend(args.iter());
-        let answer = arg.getattr(protocol)?;
-        if answer.is_none() {
-            let class = arg.get_type().name()?;
-            return Err(PyTypeError::new_err(format!(
-                "operand '{class}' does not support ufuncs (__array_ufunc__=None)"
-            )));
-        }
-        let answer = answer.call(PyTuple::new(py, all)?, kwargs)?;
-        if !answer.is(py.NotImplemented()) {
-            return Ok(Some(answer.unbind()));
+    let function = match method {
+        Some(m) => function.getattr(m)?,
+        None => function.clone(),
+    };
+    function.call(args, kwargs).map(|answer| Some(answer.unbind()))
+}
+
+/// Whether an operand (an input, an output or a mask) has an `__array_ufunc__` that is neither ours nor NumPy's.
+pub fn any_override(args: &Bound<'_, PyTuple>, kwargs: Option<&Bound<'_, PyDict>>) -> PyResult<bool> {
+    let py = args.py();
+    let foreign = |o: &Bound<'_, PyAny>| has_ufunc_method(o) && !api(py).is_array(o);
+    if args.iter_borrowed().any(|a| foreign(&a)) {
+        return Ok(true);
+    }
+    let Some(kwargs) = kwargs else { return Ok(false) };
+    for key in [intern!(py, "out"), intern!(py, "where")] {
+        let Some(given) = kwargs.get_item(key)? else { continue };
+        let found = match given.cast::<PyTuple>() {
+            Ok(several) => several.iter_borrowed().any(|o| foreign(&o)),
+            Err(_) => foreign(&given),
+        };
+        if found {
+            return Ok(true);
         }
     }
-    if asked {
-        let names: Vec<String> = args.iter().map(|a| a.repr().map_or(String::new(), |r| r.to_string())).collect();
-        let text = format!(
-            "operand type(s) all returned NotImplemented from __array_ufunc__({}, {:?}, {}): ",
-            function.repr()?,
-            method.unwrap_or("__call__"),
-            names.join(", ")
-        );
-        return Err(PyTypeError::new_err(text));
+    Ok(false)
+}
+
+/// Hands results to the `__array_wrap__` of an operand, that of the highest priority.
+fn call_wrapped<'py>(
+    name: &str,
+    method: Option<&str>,
+    args: &Bound<'py, PyTuple>,
+    kwargs: Option<&Bound<'py, PyDict>>,
+) -> PyResult<Option<Py<PyAny>>> {
+    let py = args.py();
+    let with_outputs = kwargs.is_some_and(|k| k.contains(intern!(py, "out")).unwrap_or(false));
+    if with_outputs || method == Some("at") || args.iter_borrowed().any(|a| api(py).is_array(&a)) {
+        return Ok(None);
     }
-    Ok(None)
+    let mut best: Option<(f64, Bound<'py, PyAny>)> = None;
+    let mut plain = Vec::with_capacity(args.len());
+    for arg in args.iter() {
+        if !has_wrap_method(&arg) {
+            plain.push(arg);
+            continue;
+        }
+        let priority = match arg.getattr_opt(intern!(py, "__array_priority__"))? {
+            Some(p) => p.extract()?,
+            None => 0.0,
+        };
+        if best.as_ref().is_none_or(|(p, _)| *p < priority) {
+            best = Some((priority, arg.getattr(intern!(py, "__array_wrap__"))?));
+        }
+        plain.push(handle::wrap(py, convert::array(&arg)?)?.into_bound(py));
+    }
+    let Some((priority, wrap)) = best else { return Ok(None) };
+    let ufunc = py.import(intern!(py, "numloom._core"))?.getattr(name)?;
+    let plain = PyTuple::new(py, plain)?;
+    let result = ufunc.call_method(method.unwrap_or("__call__"), plain, kwargs)?;
+    // Plain arrays have priority 0; `outer` wraps nothing.
+    if method == Some("outer") || priority < 0.0 && args.iter_borrowed().any(|a| a.is_instance_of::<NdArray>()) {
+        return Ok(Some(result.unbind()));
+    }
+    let wrapped = |i: usize, result: &Bound<'py, PyAny>| {
+        let array = handle::wrap(py, convert::array(result)?)?;
+        let context = method.is_none().then(|| (&ufunc, args, i));
+        wrap.call1((array, context, handle::as_ndarray(result).is_none()))
+    };
+    let answer = match result.cast::<PyTuple>() {
+        Ok(several) => {
+            let parts = several.iter().enumerate().map(|(i, r)| wrapped(i, &r)).collect::<PyResult<Vec<_>>>()?;
+            PyTuple::new(py, parts)?.into_any()
+        }
+        Err(_) => wrapped(0, &result)?,
+    };
+    Ok(Some(answer.unbind()))
 }

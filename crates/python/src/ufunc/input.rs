@@ -9,7 +9,7 @@ use numloom_ir::{DType, Value};
 use numloom_runtime::{Array, Operand};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyFloat, PyInt, PyList};
+use pyo3::types::{PyBool, PyFloat, PyInt, PyList, PyString};
 
 /// Why the native path ended.
 pub enum Stop {
@@ -185,16 +185,27 @@ pub fn overrides(obj: &Bound<'_, PyAny>) -> bool {
 
 #[cold]
 fn foreign_override(obj: &Bound<'_, PyAny>) -> bool {
-    let py = obj.py();
-    let numpy = api(py);
-    if numpy.is_exact_array(obj)
+    api(obj.py()).is_array(obj) && !api(obj.py()).is_exact_array(obj) || has_ufunc_method(obj) || has_wrap_method(obj)
+}
+
+/// Whether a class that is neither NumPy's nor ours has the method.
+fn foreign_method(obj: &Bound<'_, PyAny>, name: &Bound<'_, PyString>) -> bool {
+    let numpy = api(obj.py());
+    let known = numpy.is_exact_array(obj)
         || numpy.is_scalar(obj)
         || obj.is_instance_of::<NdArray>()
-        || obj.is_exact_instance_of::<Scalar>()
-    {
-        return false;
-    }
-    numpy.is_array(obj) || obj.get_type().hasattr(intern!(py, "__array_ufunc__")).unwrap_or(false)
+        || obj.is_exact_instance_of::<Scalar>();
+    !known && obj.get_type().hasattr(name).unwrap_or(false)
+}
+
+/// A foreign class with `__array_ufunc__`.
+pub fn has_ufunc_method(obj: &Bound<'_, PyAny>) -> bool {
+    foreign_method(obj, intern!(obj.py(), "__array_ufunc__"))
+}
+
+/// A foreign class with `__array_wrap__`, which is asked only in the absence of the former.
+pub fn has_wrap_method(obj: &Bound<'_, PyAny>) -> bool {
+    foreign_method(obj, intern!(obj.py(), "__array_wrap__")) && !has_ufunc_method(obj)
 }
 
 /// Lowest and highest value of an integer type.

@@ -6,13 +6,14 @@ use super::input::{Input, Native, Stop, failed};
 use super::keywords::outputs;
 use super::products::cast;
 use super::reduction::{reduction_loop, result};
+use crate::fperr::Watch;
 use crate::handle::{self, NdArray};
 use crate::{convert, provenance};
-use numloom_ir::promote::{ArgType, Casting, can_cast};
+use numloom_ir::promote::{ArgType, Casting, can_cast, weak_dtype};
 use numloom_ir::view::{broadcast_shapes, keep_order_strides};
 use numloom_ir::{DType, Dims, ScalarOp, View};
 use numloom_library::{Accumulate, BinaryFn, Fold, LibraryOp, ReduceAt, ScatterApply};
-use numloom_loops::{In, block_fn};
+use numloom_loops::{In, block_fn, fp_raise};
 use numloom_runtime::{Array, record};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
@@ -28,7 +29,7 @@ fn element_loop(op: ScalarOp, lp: u8) -> BinaryFn {
         let ins = [In { ptr: a, step: a_step }, In { ptr: b, step: b_step }];
         // SAFETY: the library hands one element of each of the loop's types.
         unsafe {
-            run(1, ins.as_ptr(), &out);
+            fp_raise(run(1, ins.as_ptr(), &out));
         }
     })
 }
@@ -79,7 +80,10 @@ fn folded_into<'py>(
             record::empty_view(view, at).map_err(|e| failed(py, e))?
         }
     };
-    record::library(op, ins, &[&array], at).map_err(|e| failed(py, e))?;
+    let name = op.name();
+    let watch = Watch::new(py);
+    let flags = record::library(op, ins, &[&array], || watch.here()).map_err(|e| failed(py, e))?;
+    watch.finish(flags, name, &array)?;
     Ok(result(py, array, out)?)
 }
 
@@ -161,6 +165,9 @@ fn integer_indices<'py>(py: Python<'py>, obj: &Bound<'py, PyAny>) -> Native<Arra
 
 /// `op` of every pair of elements: the axes of `a`, then those of `b`.
 pub fn outer_arrays(py: Python<'_>, op: ScalarOp, a: Array, b: Array) -> Native<Array> {
+    if a.view.ndim() + b.view.ndim() > 64 {
+        return Err(Stop::ToNumpy);
+    }
     let mut view = a.view.clone();
     for _ in 0..b.view.ndim() {
         view = view.expand(view.ndim());
@@ -205,6 +212,7 @@ pub fn at<'py>(op: ScalarOp, args: &Bound<'py, PyTuple>, kwargs: Option<&Bound<'
     if types.ins()[0] != dtype || types.outs()[0] != dtype || !casts || op == ScalarOp::Power {
         return Err(Stop::ToNumpy);
     }
+    let as_given = weak_dtype(values.arg_type(), None) == dtype;
     let values = match values.array() {
         Some(v) => cast(py, v.clone(), types.ins()[1])?,
         None => super::input::filled(py, values.value(types.ins()[1])?, &[])?,
@@ -221,11 +229,31 @@ pub fn at<'py>(op: ScalarOp, args: &Bound<'py, PyTuple>, kwargs: Option<&Bound<'
     if index_arrays.is_empty() || index_arrays.len() > base.view.ndim() {
         return Err(Stop::ToNumpy);
     }
-    scatter(py, &base, &index_arrays, &values, element_loop(op, lp))?;
+    let name = if as_given { name_at(op, &base, &index_arrays) } else { "at" };
+    scatter(py, &base, &index_arrays, &values, element_loop(op, lp), name)?;
     Ok(py.None())
 }
 
-fn scatter(py: Python<'_>, base: &Array, indices: &[Array], values: &Array, apply: BinaryFn) -> Native<()> {
+/// What warnings call `op.at`: NumPy names the ufunc where it has a loop for just this.
+fn name_at(op: ScalarOp, base: &Array, indices: &[Array]) -> &'static str {
+    use ScalarOp::*;
+    let own_loop = match op {
+        Add | Subtract | Multiply | FloorDivide | Maximum | Minimum | Fmax | Fmin => true,
+        Divide => !base.view.dtype.is_complex(),
+        _ => false,
+    };
+    let line = base.view.ndim() == 1 && matches!(indices, [i] if i.view.ndim() == 1);
+    if own_loop && line { op.name() } else { "at" }
+}
+
+fn scatter(
+    py: Python<'_>,
+    base: &Array,
+    indices: &[Array],
+    values: &Array,
+    apply: BinaryFn,
+    name: &'static str,
+) -> Native<()> {
     let common = broadcast_shapes(indices.iter().map(|i| &i.view.shape[..])).ok_or(Stop::ToNumpy)?;
     let full: Dims = common.iter().chain(&base.view.shape[indices.len()..]).copied().collect();
     let values = values.with_view(values.view.broadcast_to(&full).ok_or(Stop::ToNumpy)?);
@@ -236,7 +264,8 @@ fn scatter(py: Python<'_>, base: &Array, indices: &[Array], values: &Array, appl
     spread.push(values);
     let refs: SmallVec<[&Array; 3]> = spread.iter().collect();
     let axes: Dims = (0..indices.len()).collect();
-    let op = ScatterApply::new(&axes, apply);
-    record::library(Box::new(op), &refs, &[base], || provenance::here(py)).map_err(|e| failed(py, e))?;
-    Ok(())
+    let scatter = ScatterApply::new(&axes, apply, name);
+    let watch = Watch::new(py);
+    let flags = record::library(Box::new(scatter), &refs, &[base], || watch.here()).map_err(|e| failed(py, e))?;
+    Ok(watch.finish(flags, name, base)?)
 }

@@ -123,6 +123,19 @@ impl Ufunc {
         format!("<ufunc '{}'>", self.name())
     }
 
+    /// Equal to NumPy's of the same name, which is what other libraries look up.
+    fn __eq__(&self, other: &Bound<'_, PyAny>) -> PyResult<bool> {
+        let py = other.py();
+        match other.cast_exact::<Ufunc>() {
+            Ok(o) => Ok(o.get().kind == self.kind),
+            Err(_) => Ok(api(py).numpy(py).getattr(self.name())?.is(other)),
+        }
+    }
+
+    fn __hash__(&self, py: Python<'_>) -> PyResult<isize> {
+        api(py).numpy(py).getattr(self.name())?.hash()
+    }
+
     #[getter]
     fn __name__(&self) -> &'static str {
         self.name()
@@ -179,8 +192,22 @@ impl Ufunc {
         self.of_numpy(py, "signature")
     }
 
-    fn resolve_dtypes<'py>(&self, py: Python<'py>, dtypes: &Bound<'py, PyAny>) -> PyResult<Py<PyAny>> {
-        Ok(api(py).numpy(py).getattr(self.name())?.call_method1("resolve_dtypes", (dtypes,))?.unbind())
+    #[pyo3(
+        signature = (dtypes, **kwargs),
+        text_signature = "($self, dtypes, *, signature=None, casting=None, reduction=False)"
+    )]
+    fn resolve_dtypes<'py>(
+        &self,
+        dtypes: &Bound<'py, PyAny>,
+        kwargs: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let py = dtypes.py();
+        api(py).numpy(py).getattr(self.name())?.call_method("resolve_dtypes", (dtypes,), kwargs)
+    }
+
+    /// What only NumPy's ufunc has.
+    fn __getattr__(&self, py: Python<'_>, name: &str) -> PyResult<Py<PyAny>> {
+        self.of_numpy(py, name)
     }
 
     /// Pickled by name, as NumPy's are.

@@ -134,7 +134,8 @@ fn contract(py: Python<'_>, product: Product, a: Array, b: Array, target: Option
 fn run(py: Python<'_>, a: &Array, b: &Array, out: &Array, dtype: DType) -> PyResult<()> {
     let at = || provenance::here(py);
     if out.view.dtype == dtype {
-        return record::library(Box::new(MatMul::default()), &[a, b], &[out], at).map_err(|e| failed(py, e));
+        record::library(Box::new(MatMul::default()), &[a, b], &[out], at).map_err(|e| failed(py, e))?;
+        return Ok(());
     }
     let made = record::empty(dtype, &out.view.shape, Order::C, at).map_err(|e| failed(py, e))?;
     record::library(Box::new(MatMul::default()), &[a, b], &[&made], at).map_err(|e| failed(py, e))?;
