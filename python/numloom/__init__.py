@@ -125,6 +125,7 @@ from ._nan import (
     nansum,
     nanvar,
 )
+from ._placement import StoreTarget, offload_to
 from ._products import (
     cov,
     cross,
@@ -213,7 +214,17 @@ __version__ = "0.1.0"
 __array_api_version__ = numpy.__array_api_version__
 
 globals().update({name: getattr(_core, name) for name in dir(_core) if isinstance(getattr(_core, name), ufunc)})
-_own = ["FallbackWarning", "OutOfMemoryError", "coverage", "explain", "memory", "reset_coverage"]
+_own = [
+    "FallbackWarning",
+    "OutOfMemoryError",
+    "coverage",
+    "explain",
+    "StoreTarget",
+    "memory",
+    "offload_to",
+    "reset_coverage",
+    "timing",
+]
 __all__ = [*numpy.__all__, *_own, "set_fallback_warnings", "stats", "sync"]
 __getattr__, __dir__ = _mirror.mirror(numpy, globals())
 _methods.attach()

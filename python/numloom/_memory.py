@@ -60,21 +60,23 @@ class Report:
     def advice(self) -> tuple[str, ...]:
         """What would have helped, the simplest first."""
         flag = "--sysmem" if self.memory == "SYSTEM_MEM" else "--fbmem"
-        words = [f"a pool of {mebibytes(self.reserved + self.bytes)} MiB would have been enough: {flag} "
-                 f"{mebibytes(self.reserved + self.bytes)}"]
+        enough = mebibytes(self.reserved + self.bytes)
+        words = [f"a pool of {enough} MiB would have been enough for this operation: {flag} {enough}"]
         unread = [i for i in self.instances if i.unread]
         if unread:
             total = sum(i.bytes for i in unread)
             lines = ", ".join(short(line) for line in dict.fromkeys(i.store_line for i in unread[:4]))
             words.append(
                 f"nothing recorded reads {count(unread, 'array')} of {size(total)} again, made at {lines}: "
-                "del them, or assign None, when you are done with them"
+                "del, or assign None, when you are done with it"
             )
         for line, found in list(self.stores.items())[:1]:
             if len(found) > 1 or self.line != line:
                 total = sum(i.bytes for i in found)
-                words.append(f"most was made at {short(line)}: {count(found, 'array')} of {size(total)}; "
-                             "an update in place (out=, +=) needs no new one")
+                words.append(
+                    f"most was made at {short(line)}: {count(found, 'array')} of {size(total)}; "
+                    "an update in place (out=, +=) needs no new one"
+                )
         words.append("--spill DIR lets arrays that are not in use move to a file")
         return tuple(words)
 
@@ -98,7 +100,7 @@ class Report:
             if listed > MOST_LISTED:
                 out.append(f"  and {len(self.instances) - MOST_LISTED} instances more (see report.instances)")
                 break
-        if self.small:
+        if self.small >= 64 << 10:
             out.append(f"Small arrays together: {self.small} bytes")
         out.append("What would help here:")
         out.extend(f"  - {words}" for words in self.advice)

@@ -10,6 +10,7 @@ import numpy
 from . import _core, _indexing, _products, _reductions, _rounding, _shape
 from ._core import Scalar, ndarray, to_numpy
 from ._fallback import Visit, native_names, on_host
+from ._placement import stencil_hint
 
 
 class flatiter:
@@ -160,6 +161,7 @@ def attach() -> None:
         _add(name, _hosted(name, True))
     for name in _QUIET:
         _add(name, _hosted(name, False))
+    _add("stencil_hint", stencil_hint)
     _add("flat", property(flatiter, _set_flat, doc=numpy.ndarray.flat.__doc__))
     for name in dir(ndarray):
         if not name.startswith("_") and name not in _ON_THE_HOST:

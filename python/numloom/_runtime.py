@@ -27,7 +27,7 @@ def sync(x: Any = None) -> None:
 
 def memory() -> Any:
     """The memories with their levels, and the lines of the program that hold most; prints as a table."""
-    from . import _memory  # noqa: PLC0415 (not needed to import the package)
+    from . import _memory
 
     return _memory.memory()
 

@@ -3,6 +3,7 @@
 //! in any order, and the phases one after another.
 
 mod arg_reduce;
+mod clock;
 mod element;
 mod fold;
 mod gather;
@@ -25,6 +26,7 @@ mod vector;
 mod walk;
 
 pub use arg_reduce::ArgReduce;
+pub use clock::Clock;
 pub use fold::{BinaryFn, Fold};
 pub use gather::Take;
 pub use index::Mode;
@@ -77,6 +79,11 @@ pub struct Args {
 pub trait LibraryOp: Send + Sync {
     /// The name in `explain`, errors and profiles.
     fn name(&self) -> &'static str;
+
+    /// Whether it comes after everything launched before, whatever that touches.
+    fn follows_all(&self) -> bool {
+        false
+    }
 
     /// How many tiles each phase has. Fixed by the shapes alone, never by the number of workers, so
     /// that results do not depend on it.

@@ -19,6 +19,7 @@ mod manipulate;
 mod methods;
 mod numpy_api;
 mod operators;
+mod placement;
 mod protocols;
 mod provenance;
 mod quick;
@@ -45,6 +46,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     protocols::register(m)?;
     control::register(m)?;
     account::register(m)?;
+    placement::register(m)?;
     driver::register(m)?;
     m.add_function(wrap_pyfunction!(layout::copy_mode, m)?)?;
     m.add_function(wrap_pyfunction!(join::join, m)?)?;

@@ -8,6 +8,7 @@ use crate::operation::{Kind, Operation, Place, Source};
 use crate::plan::{self, TaskWork};
 use crate::provenance::Provenance;
 use crate::record::{MapOp, Operand};
+use crate::spill;
 use crate::stats;
 use crate::store::Store;
 use numloom_cpu::{Launch, Output};
@@ -85,6 +86,7 @@ fn dense_run(a: &Array, dtype: DType, shape: &[usize]) -> Option<In> {
 /// gives the shape. `None` when the operands do not fit that.
 #[inline]
 pub fn map_new(op: ScalarOp, lp: u8, ins: &[Operand]) -> Option<Result<(Array, u8)>> {
+    let _still = spill::inline();
     let like = ins.iter().find_map(|i| match i {
         Operand::Array(a) if a.view.ndim() > 0 => Some(*a),
         _ => None,
@@ -123,6 +125,7 @@ pub fn map_new(op: ScalarOp, lp: u8, ins: &[Operand]) -> Option<Result<(Array, u
 
 /// `where(mask, yes, no)` of small dense arrays of one shape, or constants, into a new array.
 pub fn select_new(mask: &Array, yes: Operand, no: Operand, dtype: DType) -> Option<Array> {
+    let _still = spill::inline();
     let (n, shape) = (mask.view.size(), &mask.view.shape);
     if n == 0 || n > SMALL || n > numloom_config::current().inline_size || shape.is_empty() {
         return None;
@@ -157,6 +160,7 @@ pub fn iota_new(start: &Value, step: &Value, n: usize) -> Option<Array> {
 /// Like `run_dense`, with every condition checked here, cheapest first.
 #[inline]
 pub fn run_small(op: MapOp, ins: &[Operand], out: &Array) -> Option<Result<u8>> {
+    let _still = spill::inline();
     let n = out.view.size();
     if n == 0
         || n > SMALL
@@ -193,6 +197,7 @@ pub fn run_small(op: MapOp, ins: &[Operand], out: &Array) -> Option<Result<u8>> 
 /// The element `at` bytes from the view's first, if it is there.
 #[inline]
 pub fn read_element(a: &Array, at: isize) -> Option<Value> {
+    let _still = spill::inline();
     let p = a.store.ptr();
     if p.is_null() || !a.store.is_settled() || a.symbol().is_some() || a.store.is_broken() {
         return None;
@@ -212,6 +217,7 @@ pub fn read_element(a: &Array, at: isize) -> Option<Value> {
 /// Writes the element `at` bytes from the view's first; false when it cannot be written at once.
 #[inline]
 pub fn write_element(a: &Array, at: isize, v: &Value) -> bool {
+    let _still = spill::inline();
     if v.dtype != a.view.dtype || !a.store.is_idle() || a.symbol().is_some() || a.store.is_broken() {
         return false;
     }
@@ -242,6 +248,7 @@ fn new_line(dtype: DType, n: usize) -> Option<Array> {
 
 /// `x[mask]` of small dense arrays of one shape that are there.
 pub fn pack_small(x: &Array, mask: &Array) -> Option<Array> {
+    let _still = spill::inline();
     let n = x.view.size();
     if n == 0 || n > SMALL || n > numloom_config::current().inline_size || x.view.ndim() == 0 {
         return None;
@@ -259,6 +266,7 @@ pub fn pack_small(x: &Array, mask: &Array) -> Option<Array> {
 
 /// `x[index]` of small 1-d dense arrays that are there, with every index in bounds.
 pub fn take_small(x: &Array, index: &Array) -> Option<Array> {
+    let _still = spill::inline();
     let (&[extent], &[n]) = (x.view.shape.as_slice(), index.view.shape.as_slice()) else { return None };
     if n == 0 || n > SMALL || extent.max(n) > numloom_config::current().inline_size {
         return None;
@@ -301,6 +309,7 @@ unsafe fn take<T: Copy>(from: *const u8, extent: usize, places: *const u8, n: us
 /// `None` when the operands do not fit that.
 #[inline]
 pub fn run_dense(op: MapOp, ins: &[Operand], outs: &[&Array]) -> Option<Result<u8>> {
+    let _still = spill::inline();
     let [out] = outs else { return None };
     let n = out.view.size();
     let (f, in_types): (_, SmallVec<[DType; 2]>) = match op {
@@ -396,6 +405,7 @@ fn is_dense(v: &View) -> bool {
 /// Any elementwise operation, whatever the strides, types and mask: gathered, computed and scattered
 /// block by block. The caller has made sure that outputs overlap inputs only element by element.
 pub fn run_strided(op: MapOp, ins: &[Operand], outs: &[&Array], mask: Option<&Array>) -> Result<u8> {
+    let _still = spill::inline();
     let shape = &outs[0].view.shape;
     let n = outs[0].view.size();
     let name = "operation";
@@ -540,6 +550,7 @@ pub fn fold_dense(
     out: &Array,
     initial: Option<Value>,
 ) -> Option<Result<u8>> {
+    let _still = spill::inline();
     let (lp, dtype) = crate::lower::accumulator(op, lp);
     let n = input.view.size();
     let fits = axes.len() == input.view.ndim() && input.view.dtype == dtype && out.view.dtype == dtype;
@@ -590,6 +601,7 @@ pub fn fold_dense(
 
 /// Any other reduction: a plan of one task, run here.
 pub fn run_planned(op: Operation) -> Result<u8> {
+    let _still = spill::inline();
     let nodes = node::build_one(&op);
     let plan = plan::plan(&nodes, false);
     let Some(TaskWork::Fused(fused)) = plan.tasks.first().map(|t| &t.work) else { return Ok(0) };

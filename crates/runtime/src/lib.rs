@@ -28,6 +28,7 @@ mod packed;
 mod piecemeal;
 mod pool;
 mod prepare;
+mod region;
 mod retire;
 mod spill;
 mod stats;

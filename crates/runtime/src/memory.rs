@@ -129,8 +129,12 @@ impl Drop for Room {
 }
 
 pub fn room(bytes: usize) -> Result<Room, NoMemory> {
-    take(bytes)?;
-    PROMISED.set(bytes);
+    match take(bytes) {
+        Ok(()) => PROMISED.set(bytes),
+        // Each instance then finds its own place, some of them in the file.
+        Err(_) if spill::is_on() => {}
+        Err(e) => return Err(e),
+    }
     Ok(Room(()))
 }
 
@@ -219,13 +223,35 @@ pub fn moved(from: *mut u8, to: *mut u8, memory: Memory) {
     }
 }
 
-/// Instances in a memory that `wanted` picks by their store. The stores live while the table is held.
-pub fn pick(memory: Memory, mut wanted: impl FnMut(&Store, &Instance)) {
-    let table = TABLE.lock();
-    for i in table.instances.values().filter(|i| i.memory == memory) {
+/// Whether a tracked instance lies at the address, in that memory.
+pub fn lies_in(address: *mut u8, memory: Memory) -> bool {
+    TABLE.lock().instances.get(&(address as usize)).is_some_and(|i| i.memory == memory)
+}
+
+/// Moves instances out of SYSTEM_MEM, the largest first, until `missing` bytes are free. `take_away` answers the new
+/// address. False if nothing could be moved.
+pub fn evict(missing: usize, take_away: impl Fn(&Store) -> Option<*mut u8>) -> bool {
+    let mut table = TABLE.lock();
+    let mut here: Vec<(usize, usize)> =
+        table.instances.iter().filter(|(_, i)| i.memory == Memory::System).map(|(&at, i)| (i.bytes, at)).collect();
+    here.sort_unstable_by_key(|&(bytes, _)| std::cmp::Reverse(bytes));
+    let mut freed = 0;
+    for (bytes, at) in here {
+        if freed >= missing {
+            break;
+        }
+        let Some(i) = table.instances.get(&at) else { continue };
         // SAFETY: a store forgets its instance, under this lock, before it goes.
-        wanted(unsafe { &*(i.store as *const Store) }, i);
+        let store = unsafe { &*(i.store as *const Store) };
+        if let Some(to) = take_away(store) {
+            freed += bytes;
+            if let Some(mut i) = table.instances.remove(&at) {
+                i.memory = Memory::Spill;
+                table.instances.insert(to as usize, i);
+            }
+        }
     }
+    freed > 0
 }
 
 /// What lies in SYSTEM_MEM now, and why `bytes` more do not fit.
@@ -236,7 +262,7 @@ fn account(bytes: usize) -> Account {
     instances.sort_by_key(|i| (std::cmp::Reverse(i.bytes), i.id));
     let mut unread = Vec::new();
     for i in &instances {
-        // SAFETY: as in `pick`.
+        // SAFETY: as in `evict`.
         let store = unsafe { &*(i.store as *const Store) };
         if store.is_idle() {
             unread.push(i.id);

@@ -1,9 +1,11 @@
 //! The memory pool: bytes of instances. Small ones come from the heap, large ones from blocks that are kept when
 //! they are freed.
 
-use crate::memory::{self, NoMemory};
+use crate::memory::{self, Memory, NoMemory};
+use crate::region::Region;
 use numloom_threads::{Blocks, Source};
 use std::alloc::Layout;
+use std::sync::LazyLock;
 
 /// Blocks of at least this many bytes are mapped by the pool itself; smaller ones come from the heap.
 const MAPPED: usize = 256 << 10;
@@ -54,50 +56,30 @@ fn heap(size: usize) -> Option<*mut u8> {
     (!p.is_null()).then_some(p)
 }
 
-/// Blocks mapped from the operating system; large ones are aligned for huge pages.
+/// Blocks of the address space reserved for SYSTEM_MEM; large ones are aligned for huge pages.
 struct System;
+
+/// Twice what may be used: room for blocks of any size between others.
+static REGION: LazyLock<Option<Region>> =
+    LazyLock::new(|| Region::reserve(Memory::System.capacity().saturating_mul(2), HUGE_PAGE));
 
 impl Source for System {
     fn map(&self, size: usize) -> Option<*mut u8> {
         let huge = size >= HUGE_PAGE;
-        let extra = if huge { HUGE_PAGE } else { 0 };
-        // SAFETY: an anonymous private mapping touches nothing that exists.
-        let p = unsafe {
-            libc::mmap(
-                std::ptr::null_mut(),
-                size + extra,
-                libc::PROT_READ | libc::PROT_WRITE,
-                libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
-                -1,
-                0,
-            )
-        };
-        if p == libc::MAP_FAILED {
-            return None;
-        }
-        if !huge {
-            return Some(p as *mut u8);
-        }
-        let start = p as usize;
-        let aligned = start.next_multiple_of(HUGE_PAGE);
-        // SAFETY: trims the ends of the mapping just made; what remains is `size` bytes, page-aligned.
-        unsafe {
-            if aligned > start {
-                libc::munmap(p, aligned - start);
-            }
-            let tail = start + size + extra - (aligned + size);
-            if tail > 0 {
-                libc::munmap((aligned + size) as *mut libc::c_void, tail);
-            }
+        let p = REGION.as_ref()?.take(size, if huge { HUGE_PAGE } else { 4096 })?;
+        if huge {
             // A last piece of less than a huge page stays small.
-            libc::madvise(aligned as *mut libc::c_void, size / HUGE_PAGE * HUGE_PAGE, libc::MADV_HUGEPAGE);
+            // SAFETY: advice on a range of ours; it changes no contents.
+            unsafe { libc::madvise(p as *mut libc::c_void, size / HUGE_PAGE * HUGE_PAGE, libc::MADV_HUGEPAGE) };
         }
-        Some(aligned as *mut u8)
+        Some(p)
     }
 
     unsafe fn unmap(&self, block: *mut u8, size: usize) {
-        // SAFETY: a whole mapping of `size` bytes that nobody uses.
-        unsafe { libc::munmap(block as *mut libc::c_void, size) };
+        if let Some(region) = &*REGION {
+            // SAFETY: a block from `map` of the same size that nobody uses.
+            unsafe { region.give(block, size) };
+        }
     }
 }
 

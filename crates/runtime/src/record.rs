@@ -7,18 +7,20 @@ use crate::memory::TRACKED;
 use crate::node::conflict;
 use crate::operation::Kind;
 use crate::provenance::Provenance;
+use crate::spill;
 use crate::store::{LastPack, MadeBy, MadeFrom, Origin, Store, Symbol};
 use crate::sync;
 use crate::window::WINDOW;
 use numloom_ir::view::Order;
 use numloom_ir::{DType, Dims, Overlap, ScalarOp, Strides, Value, View};
-use numloom_library::{Args, CountTrue, LibraryError, LibraryOp, Pack, Unpack};
+use numloom_library::{Args, Clock, CountTrue, LibraryError, LibraryOp, Pack, Unpack};
 use numloom_loops::{fp_clear, fp_status};
 use smallvec::SmallVec;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 pub use crate::explain::explain;
+pub use crate::spill::inline as still;
 pub use crate::sync::{Exposure, data, expose, is_ready, resolve, sync, sync_all, take_fp_reports};
 
 type Result<T> = std::result::Result<T, ExecError>;
@@ -76,6 +78,7 @@ pub unsafe fn from_host(
     let keep = numloom_ir::view::keep_order_strides(dtype.size(), shape, &[&foreign]);
     let view = View { dtype, offset: 0, shape: Dims::from_slice(shape), strides: keep };
     let out = empty_view(view, at)?;
+    let _still = spill::inline();
     if out.view.size() > 0 {
         let to = out.store.materialise().map_err(|e| ExecError::no_memory(e, "array", out.store.provenance))?;
         crate::host_copy::copy(dtype.size(), shape, ptr, strides, to, &out.view.strides);
@@ -344,6 +347,7 @@ fn library_through_copy(
 
 /// All phases and tiles, one after another, on this thread; answers the floating-point flags.
 fn run_library(op: &dyn LibraryOp, ins: &[&Array], outs: &[&Array]) -> Result<u8> {
+    let _still = spill::inline();
     let view = |a: &&Array| -> Result<numloom_library::RawView> {
         a.store.materialise().map_err(|e| ExecError::no_memory(e, op.name(), Provenance::default()))?;
         Ok(crate::task::raw_view(&a.store, &a.view))
@@ -554,6 +558,21 @@ pub fn nonzero_mask(indices: &[&Array]) -> Option<Array> {
     });
     let complete = indices.len() == first.mask_view.ndim() && first.mask.version() == first.mask_version;
     (whole && complete).then(|| Array::new(first.mask.clone(), first.mask_view.clone()))
+}
+
+/// Writes the time, in units of so many nanoseconds, when everything recorded before is over.
+pub fn clock(nanoseconds: u64, out: &Array, at: Provenance) -> Result<()> {
+    // Nothing recorded later may join a task before it, and it joins none.
+    WINDOW.flush();
+    let op = Kind::Library(Box::new(Clock::new(nanoseconds)));
+    push(inline::operation(op, &[], &[out], None, at))?;
+    WINDOW.flush();
+    Ok(())
+}
+
+/// Brings an array that is there back from the spill file.
+pub fn to_system_memory(a: &Array) -> Result<()> {
+    a.store.bring_home().map_err(|e| ExecError::no_memory(e, "offload_to", a.store.provenance))
 }
 
 /// Counters for `numloom.stats()`: name, value and meaning, in the order to print.

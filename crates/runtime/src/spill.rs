@@ -1,17 +1,175 @@
-//! The spill file.
+//! The spill file: where arrays lie that do not fit in memory. It is mapped, so tasks work on them as anywhere; the
+//! operating system moves the pages. It has no name: whatever ends the process, nothing of it stays.
+
+use crate::memory;
+use parking_lot::Mutex;
+use rustc_hash::FxHashMap;
+use std::fs::File;
+use std::os::fd::AsRawFd;
+use std::path::Path;
+use std::sync::LazyLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+struct Spill {
+    file: File,
+    end: usize,
+    /// Ranges of the file that were given back, by start.
+    free: Vec<(usize, usize)>,
+    /// Mapped blocks: where in the file each lies, and its length.
+    blocks: FxHashMap<usize, (usize, usize)>,
+}
+
+static SPILL: LazyLock<Option<Mutex<Spill>>> = LazyLock::new(|| {
+    let directory = numloom_config::current().spill.as_ref()?;
+    let file = nameless(directory).ok()?;
+    let (free, blocks) = (Vec::new(), FxHashMap::default());
+    Some(Mutex::new(Spill { file, end: 0, free, blocks }))
+});
+
+static LIVE: AtomicUsize = AtomicUsize::new(0);
+static PEAK: AtomicUsize = AtomicUsize::new(0);
+
+/// A file in the directory that no name leads to.
+fn nameless(directory: &Path) -> std::io::Result<File> {
+    let path = directory.join(format!(".numloom-spill-{}", std::process::id()));
+    let file = File::options().read(true).write(true).create_new(true).open(&path)?;
+    std::fs::remove_file(&path)?;
+    Ok(file)
+}
 
 pub fn is_on() -> bool {
-    false
+    SPILL.is_some()
 }
 
+/// Bytes the directory's file system has room for, with what is taken already.
 pub fn capacity() -> usize {
-    0
+    let Some(spill) = &*SPILL else { return 0 };
+    // SAFETY: a plain query of an open file.
+    let free = unsafe {
+        let mut s: libc::statvfs = std::mem::zeroed();
+        if libc::fstatvfs(spill.lock().file.as_raw_fd(), &mut s) != 0 {
+            return 0;
+        }
+        s.f_bavail as usize * s.f_frsize as usize
+    };
+    free + LIVE.load(Ordering::Relaxed)
 }
 
+/// Bytes in the file now, and the most there were.
 pub fn level() -> (usize, usize) {
-    (0, 0)
+    (LIVE.load(Ordering::Relaxed), PEAK.load(Ordering::Relaxed))
 }
 
-pub fn evict(_missing: usize) -> bool {
-    false
+fn whole_pages(bytes: usize) -> usize {
+    bytes.max(1).next_multiple_of(1 << 16)
+}
+
+/// A block in the file; `None` when it is off or full.
+pub fn allocate(bytes: usize) -> Option<*mut u8> {
+    let mut s = SPILL.as_ref()?.lock();
+    let size = whole_pages(bytes);
+    let at = match s.free.iter().position(|&(_, len)| len >= size) {
+        Some(k) => {
+            let (at, len) = s.free[k];
+            if len == size {
+                s.free.remove(k);
+            } else {
+                s.free[k] = (at + size, len - size);
+            }
+            at
+        }
+        None => s.end,
+    };
+    let fd = s.file.as_raw_fd();
+    // SAFETY: room is taken in a file of ours before it is mapped, so that touching the pages cannot fail later.
+    let p = unsafe {
+        if libc::posix_fallocate(fd, at as libc::off_t, size as libc::off_t) != 0 {
+            s.give(at, size);
+            return None;
+        }
+        let protection = libc::PROT_READ | libc::PROT_WRITE;
+        libc::mmap(std::ptr::null_mut(), size, protection, libc::MAP_SHARED, fd, at as libc::off_t)
+    };
+    s.end = s.end.max(at + size);
+    if p == libc::MAP_FAILED {
+        s.give(at, size);
+        return None;
+    }
+    s.blocks.insert(p as usize, (at, size));
+    let now = LIVE.fetch_add(size, Ordering::Relaxed) + size;
+    PEAK.fetch_max(now, Ordering::Relaxed);
+    Some(p as *mut u8)
+}
+
+/// Frees a block of the file; false when the address is none.
+///
+/// # Safety
+/// Nobody may use the block any more.
+pub unsafe fn free(p: *mut u8) -> bool {
+    let Some(spill) = &*SPILL else { return false };
+    let mut s = spill.lock();
+    let Some((at, size)) = s.blocks.remove(&(p as usize)) else { return false };
+    // SAFETY: a whole mapping of ours.
+    unsafe { libc::munmap(p as *mut libc::c_void, size) };
+    s.give(at, size);
+    LIVE.fetch_sub(size, Ordering::Relaxed);
+    true
+}
+
+impl Spill {
+    /// A range of the file is empty again; the disk gets its room back.
+    fn give(&mut self, at: usize, size: usize) {
+        let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
+        // SAFETY: a range of a file of ours that nothing maps.
+        unsafe { libc::fallocate(self.file.as_raw_fd(), mode, at as libc::off_t, size as libc::off_t) };
+        let k = self.free.partition_point(|&(start, _)| start < at);
+        self.free.insert(k, (at, size));
+        // Neighbours become one.
+        if k + 1 < self.free.len() && self.free[k].0 + self.free[k].1 == self.free[k + 1].0 {
+            self.free[k].1 += self.free[k + 1].1;
+            self.free.remove(k + 1);
+        }
+        if k > 0 && self.free[k - 1].0 + self.free[k - 1].1 == self.free[k].0 {
+            self.free[k - 1].1 += self.free[k].1;
+            self.free.remove(k);
+        }
+    }
+}
+
+/// Moves arrays that nobody uses to the file until `missing` bytes of memory are free; false if none could be moved.
+pub fn evict(missing: usize) -> bool {
+    is_on() && memory::evict(missing, |store| store.move_to(allocate))
+}
+
+/// Odd while an operation runs inline: it looks at addresses without telling the stores.
+static INLINE: AtomicUsize = AtomicUsize::new(0);
+
+/// Held by operations that run inline, so that an array does not move under them. They hold the interpreter's lock,
+/// so there is one at a time; they do not nest.
+pub struct Inline(bool);
+
+#[inline]
+pub fn inline() -> Inline {
+    let watched = numloom_config::current().spill.is_some();
+    if watched {
+        INLINE.fetch_add(1, Ordering::SeqCst);
+    }
+    Inline(watched)
+}
+
+impl Drop for Inline {
+    #[inline]
+    fn drop(&mut self) {
+        if self.0 {
+            INLINE.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+}
+
+/// Waits for the inline operation that was under way, if there was one.
+pub fn let_inline_pass() {
+    let seen = INLINE.load(Ordering::SeqCst);
+    while seen % 2 == 1 && INLINE.load(Ordering::SeqCst) == seen {
+        std::thread::yield_now();
+    }
 }

@@ -4,6 +4,7 @@ use crate::error::ExecError;
 use crate::memory::{self, Memory, NoMemory};
 use crate::pool;
 use crate::provenance::Provenance;
+use crate::spill;
 use crate::task::Task;
 use numloom_ir::{DType, Dims, ScalarOp, Value, View};
 use parking_lot::Mutex;
@@ -103,6 +104,9 @@ pub(crate) struct LastPack {
 /// Contents of at most this many bytes come straight from the heap, uncounted: they are many and short-lived.
 const SMALL: usize = 1024;
 const SMALL_ALIGN: usize = 16;
+
+/// Stands for the address while the bytes move.
+const MOVING: *mut u8 = std::ptr::without_provenance_mut(1);
 
 #[inline]
 fn small_layout(nbytes: usize) -> Layout {
@@ -224,7 +228,61 @@ impl Store {
     /// The address of the bytes; null while the store has none.
     #[inline]
     pub fn ptr(&self) -> *mut u8 {
-        self.data.load(Ordering::Acquire)
+        let p = self.data.load(Ordering::Acquire);
+        if p == MOVING { self.arrived() } else { p }
+    }
+
+    #[cold]
+    fn arrived(&self) -> *mut u8 {
+        loop {
+            let p = self.data.load(Ordering::Acquire);
+            if p != MOVING {
+                return p;
+            }
+            std::thread::yield_now();
+        }
+    }
+
+    /// Back to SYSTEM_MEM from the spill file, unless it is there or in use.
+    pub(crate) fn bring_home(&self) -> Result<(), NoMemory> {
+        if !memory::lies_in(self.ptr(), Memory::Spill) {
+            return Ok(());
+        }
+        let room = std::cell::RefCell::new(Some(pool::allocate(self.nbytes())?));
+        let from = self.ptr();
+        match self.move_to(|_| room.borrow_mut().take()) {
+            Some(to) => memory::moved(from, to, Memory::System),
+            // SAFETY: nobody took the block.
+            None => room.take().into_iter().for_each(|p| unsafe { pool::free(p, self.nbytes()) }),
+        }
+        Ok(())
+    }
+
+    /// Moves the bytes to another memory, if nobody uses them: the new address.
+    pub(crate) fn move_to(&self, allocate: impl Fn(usize) -> Option<*mut u8>) -> Option<*mut u8> {
+        if self.owner.is_some() || !self.is_idle() {
+            return None;
+        }
+        let from = self.data.swap(MOVING, Ordering::SeqCst);
+        // Whoever records an operation or exposes the bytes from here on waits for the address. Whoever did before
+        // is seen now, but for what runs inline.
+        spill::let_inline_pass();
+        let free_to_go = !from.is_null() && self.is_idle() && self.exposed.load(Ordering::SeqCst) == 0;
+        let to = if free_to_go { allocate(self.nbytes()) } else { None };
+        if let Some(to) = to {
+            // SAFETY: both blocks have the store's size, and nobody else touches either.
+            unsafe { std::ptr::copy_nonoverlapping(from, to, self.nbytes()) };
+        }
+        self.data.store(to.unwrap_or(from), Ordering::Release);
+        if to.is_some() {
+            // SAFETY: the bytes came from `allocate`, and nobody has their address any more.
+            unsafe {
+                if !spill::free(from) {
+                    free(from, self.nbytes());
+                }
+            }
+        }
+        to
     }
 
     pub fn is_foreign(&self) -> bool {
@@ -247,19 +305,31 @@ impl Store {
 
     fn allocate(&self, op: &'static str, at: Provenance) -> Result<*mut u8, NoMemory> {
         let n = self.nbytes();
-        let p = allocate(n).map_err(|mut e| {
-            e.0.store_at = self.provenance;
-            e
-        })?;
+        let (p, memory) = match allocate(n) {
+            Ok(p) => (p, Memory::System),
+            Err(mut e) => match spill::allocate(n) {
+                Some(p) => (p, Memory::Spill),
+                None => {
+                    e.0.store_at = self.provenance;
+                    return Err(e);
+                }
+            },
+        };
         match self.data.compare_exchange(std::ptr::null_mut(), p, Ordering::AcqRel, Ordering::Acquire) {
             Ok(_) => {
-                memory::note(p, Memory::System, n, self, op, at);
+                memory::note(p, memory, n, self, op, at);
                 Ok(p)
             }
             Err(other) => {
                 // SAFETY: `p` was never shared.
-                unsafe { free(p, n) };
-                Ok(other)
+                unsafe {
+                    if memory == Memory::System {
+                        free(p, n);
+                    } else {
+                        spill::free(p);
+                    }
+                }
+                Ok(if other == MOVING { self.arrived() } else { other })
             }
         }
     }
@@ -278,11 +348,19 @@ impl Store {
         if self.owner.is_some() {
             return;
         }
-        let p = self.data.swap(std::ptr::null_mut(), Ordering::AcqRel);
+        let mut p = self.ptr();
+        while let Err(other) = self.data.compare_exchange(p, std::ptr::null_mut(), Ordering::AcqRel, Ordering::Acquire)
+        {
+            p = if other == MOVING { self.arrived() } else { other };
+        }
         if !p.is_null() {
             memory::forget(p, self.nbytes());
             // SAFETY: the bytes came from `allocate`, and nobody uses them any more.
-            unsafe { free(p, self.nbytes()) };
+            unsafe {
+                if !spill::free(p) {
+                    free(p, self.nbytes());
+                }
+            }
         }
     }
 

@@ -10,8 +10,8 @@ use crate::store::{Access, Store};
 use crate::task::{Payload, SCHEDULER, Task, Work};
 use numloom_ir::Overlap;
 use parking_lot::{Condvar, Mutex};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Weak};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -269,6 +269,9 @@ impl Window {
     }
 }
 
+/// Tasks launched and, most of them, not over.
+static LAUNCHED: Mutex<Vec<Weak<Task>>> = Mutex::new(Vec::new());
+
 /// Makes the task, draws its edges to tasks in flight, and hands it to the scheduler.
 fn launch(plan: &TaskPlan, nodes: &node::Nodes, ops: &mut [Option<Operation>]) {
     let own: Vec<Operation> = plan.ops.iter().filter_map(|&i| ops[i as usize].take()).collect();
@@ -301,5 +304,14 @@ fn launch(plan: &TaskPlan, nodes: &node::Nodes, ops: &mut [Option<Operation>]) {
         }
         accesses.push(Access { task: task.clone(), view: view.clone(), writes: *writes });
     }
+    let mut launched = LAUNCHED.lock();
+    if task.job.ops.lock().iter().any(|o| matches!(&o.kind, Kind::Library(op) if op.follows_all())) {
+        launched.iter().filter_map(Weak::upgrade).for_each(|earlier| task.follow(&earlier));
+    }
+    if launched.len() == launched.capacity() {
+        launched.retain(|t| t.upgrade().is_some_and(|t| !t.is_over()));
+    }
+    launched.push(Arc::downgrade(&task));
+    drop(launched);
     SCHEDULER.launch(&task);
 }

@@ -1,0 +1,54 @@
+//! Where arrays lie, by the program's wish, and the time in the stream of operations.
+
+use crate::errors;
+use crate::fperr::Watch;
+use crate::handle::{self, NdArray};
+use numloom_ir::DType;
+use numloom_ir::view::Order;
+use numloom_runtime::record;
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+
+/// The time when everything recorded before is over: a deferred integer.
+#[pyfunction]
+fn clock(py: Python<'_>, nanoseconds: u64) -> PyResult<Py<PyAny>> {
+    let watch = Watch::new(py);
+    let out = record::empty(DType::I64, &[], Order::C, || watch.here()).map_err(|e| errors::raise(py, e))?;
+    py.detach(|| record::clock(nanoseconds, &out, Default::default())).map_err(|e| errors::raise(py, e))?;
+    handle::wrap_result(py, out)
+}
+
+/// Gives the array its memory now, whole: views of it that come later find it there.
+#[pyfunction]
+fn stencil_hint(x: &Bound<'_, NdArray>, low: Vec<i64>, high: Vec<i64>) -> PyResult<()> {
+    let array = handle::sized(x)?;
+    for (name, offsets) in [("low_offsets", &low), ("high_offsets", &high)] {
+        if offsets.len() != array.view.ndim() {
+            return Err(PyValueError::new_err(format!(
+                "{name} has {} numbers, the array has {} dimensions",
+                offsets.len(),
+                array.view.ndim()
+            )));
+        }
+        if offsets.iter().any(|&o| o < 0) {
+            return Err(PyValueError::new_err(format!("{name} must not be negative")));
+        }
+    }
+    record::data(&array).map(|_| ()).map_err(|e| errors::raise(x.py(), e))
+}
+
+/// Brings the array's bytes to SYSTEM_MEM, if they lie in the spill file.
+#[pyfunction]
+fn to_system_memory(x: &Bound<'_, PyAny>) -> PyResult<()> {
+    let py = x.py();
+    let Some(own) = handle::as_ndarray(x) else { return Err(PyTypeError::new_err("an array of numloom is needed")) };
+    let array = handle::sized(own)?;
+    errors::sync(py, &array)?;
+    py.detach(|| record::to_system_memory(&array)).map_err(|e| errors::raise(py, e))
+}
+
+pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
+    m.add_function(wrap_pyfunction!(clock, m)?)?;
+    m.add_function(wrap_pyfunction!(stencil_hint, m)?)?;
+    m.add_function(wrap_pyfunction!(to_system_memory, m)?)
+}
