@@ -81,12 +81,12 @@ fn memory_now(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     Ok(d)
 }
 
-/// Makes the allocation that comes after `k` others fail; negative: none. Answers how many were left to go before.
+/// For tests: makes the allocation that comes after `k` others fail, and with `on` all that follow; negative: none.
+/// Negative answer: the failure asked for before has happened.
 #[pyfunction]
-fn _fail_allocation(k: i64) -> i64 {
-    let left = memory::allocations_left();
-    memory::fail_allocation(k);
-    left
+#[pyo3(signature = (k, on=false))]
+fn _fail_allocation(k: i64, on: bool) -> i64 {
+    memory::fail_allocation(k, on)
 }
 
 /// Whether the levels are to be printed at exit.

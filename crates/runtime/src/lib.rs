@@ -32,6 +32,7 @@ mod region;
 mod retire;
 mod spill;
 mod stats;
+mod taint;
 mod task;
 
 // where values enter Python, and a look inside

@@ -11,7 +11,7 @@ use numloom_ir::{DType, Dims};
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 use std::cell::Cell;
-use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 
 /// A kind of memory, by the name people know it by.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -86,19 +86,22 @@ thread_local! {
 
 /// Allocations until one is made to fail; negative: none is. For tests.
 static FAIL_IN: AtomicI64 = AtomicI64::new(-1);
+/// From then on all of them fail.
+static FAIL_ON: AtomicBool = AtomicBool::new(false);
 
-pub fn fail_allocation(k: i64) {
-    FAIL_IN.store(k, Ordering::SeqCst);
+/// Makes the allocation after `k` others fail, and with `on` those after it. Answers what was left of the last call's
+/// count: negative when the failure has happened, or none was wanted.
+pub fn fail_allocation(k: i64, on: bool) -> i64 {
+    FAIL_ON.store(on, Ordering::SeqCst);
+    FAIL_IN.swap(k, Ordering::SeqCst)
 }
 
-/// Whether this allocation is the one that a test wants to fail.
+/// Whether this allocation is one that a test wants to fail.
 pub fn is_made_to_fail() -> bool {
-    FAIL_IN.load(Ordering::Relaxed) >= 0 && FAIL_IN.fetch_sub(1, Ordering::SeqCst) == 0
-}
-
-/// Allocations counted down since `fail_allocation(i64::MAX)`-like calls: how many a program makes.
-pub fn allocations_left() -> i64 {
-    FAIL_IN.load(Ordering::SeqCst)
+    if FAIL_IN.load(Ordering::Relaxed) < 0 {
+        return FAIL_ON.load(Ordering::Relaxed);
+    }
+    FAIL_IN.fetch_sub(1, Ordering::SeqCst) == 0
 }
 
 /// No memory: what was asked for, and what was there instead.

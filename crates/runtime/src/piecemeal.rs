@@ -15,7 +15,7 @@ pub fn run(work: &Work) -> Prepared {
     let mut ops = std::mem::take(&mut *work.ops.lock());
     let mut first = None;
     for i in 0..ops.len() {
-        let poisoned = ops[i].reads().find_map(|p| p.store.error.get().cloned());
+        let poisoned = ops[i].reads().find_map(|p| retire::failure_of(&p.store));
         let failed = match poisoned {
             Some(e) => Some(e),
             None => {
@@ -73,7 +73,13 @@ fn release_temporaries(ops: &[Operation], done: usize) {
     }
 }
 
-/// Whether running one by one can help.
+/// Whether running one by one can help: there is more than one result to make.
 pub fn helps(work: &Work, e: &ExecError) -> bool {
-    e.kind == ErrorKind::OutOfMemory && work.ops.lock().len() > 1
+    let new = |stores: &mut dyn Iterator<Item = &Arc<Store>>| stores.filter(|s| s.ptr().is_null()).count();
+    let results = match &*work.payload.lock() {
+        Some(Payload::Fused { stores, .. }) => new(&mut stores.iter()),
+        Some(Payload::Chain { stores, .. }) => new(&mut stores.iter().flatten()),
+        _ => 0,
+    };
+    e.kind == ErrorKind::OutOfMemory && results > 1
 }

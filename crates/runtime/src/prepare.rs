@@ -10,6 +10,7 @@ use crate::packed;
 use crate::plan::{self, FusedPlan};
 use crate::pool;
 use crate::provenance::Provenance;
+use crate::retire;
 use crate::stats;
 use crate::store::Store;
 use crate::task::{Payload, Prepared, Work, raw_view};
@@ -121,7 +122,7 @@ pub fn sized(p: &Place) -> numloom_ir::View {
 }
 
 fn poison<'a>(stores: impl Iterator<Item = &'a Arc<Store>>) -> Option<ExecError> {
-    stores.into_iter().find_map(|s| s.error.get().map(|e| (**e).clone()))
+    stores.into_iter().find_map(|s| retire::failure_of(s).map(|e| (*e).clone()))
 }
 
 /// A step of a chain: operands that live in a tile buffer get their offset inside a row for an address.
@@ -190,8 +191,11 @@ fn room<'a>(ops: &[Operation], stores: impl Iterator<Item = &'a Arc<Store>>) -> 
     }
     let bytes = new.iter().map(|s| pool::rounded(s.nbytes())).sum();
     memory::room(bytes).map_err(|mut e| {
-        e.0.store_at = new.iter().max_by_key(|s| s.nbytes()).map_or(Provenance::default(), |s| s.provenance);
-        let (op, at) = ops.first().map_or(("task", Provenance::default()), |o| (o.name(), o.at));
+        let largest = new.iter().max_by_key(|s| s.nbytes());
+        let writes = |o: &&Operation| largest.is_some_and(|s| o.outs.iter().any(|p| Arc::ptr_eq(&p.store, s)));
+        e.0.store_at = largest.map_or(Provenance::default(), |s| s.provenance);
+        let maker = ops.iter().rfind(writes).or(ops.first());
+        let (op, at) = maker.map_or(("task", Provenance::default()), |o| (o.name(), o.at));
         ExecError::no_memory(e, op, at)
     })
 }

@@ -4,6 +4,8 @@ use crate::error::{ExecError, FpReport};
 use crate::fp;
 use crate::operation::Operation;
 use crate::stats;
+use crate::store::Store;
+use crate::taint;
 use crate::task::Work;
 use parking_lot::Mutex;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -27,7 +29,7 @@ pub fn retire(work: &Work, error: Option<ExecError>) {
     let ops = std::mem::take(&mut *work.ops.lock());
     if let Some(e) = error {
         let e = Arc::new(e);
-        let known = ops.iter().flat_map(|op| op.reads()).any(|p| p.store.is_broken());
+        let known = ops.iter().flat_map(|op| op.reads()).any(|p| failure_of(&p.store).is_some());
         ops.iter().for_each(|op| leave_without_contents(op, &e));
         if !known {
             keep_failure((*e).clone());
@@ -40,11 +42,21 @@ pub fn retire(work: &Work, error: Option<ExecError>) {
     stats::count(&stats::TASKS, 1);
 }
 
-/// What the operation would have made first raises the error whenever it is read.
+/// What the operation would have made first raises the error whenever it is read; what it would have updated, until
+/// the program has been told.
 pub fn leave_without_contents(op: &Operation, e: &Arc<ExecError>) {
-    for (_, p) in op.outs.iter().enumerate().filter(|(k, _)| op.fresh >> (*k).min(7) & 1 == 1) {
-        let _ = p.store.error.set(e.clone());
+    for (k, p) in op.outs.iter().enumerate() {
+        if op.fresh >> k.min(7) & 1 == 1 {
+            let _ = p.store.error.set(e.clone());
+        } else {
+            taint::add(&p.store, e);
+        }
     }
+}
+
+/// Why the store cannot be read, if something failed that was to write it.
+pub fn failure_of(store: &Store) -> Option<Arc<ExecError>> {
+    store.error.get().cloned().or_else(|| taint::of(store))
 }
 
 /// Keeps a failure for the next sync point.
@@ -55,11 +67,16 @@ pub fn keep_failure(e: ExecError) {
 /// The oldest failure nobody has been told about.
 pub fn take_failure() -> Option<ExecError> {
     let mut f = FAILURES.lock();
-    if f.is_empty() { None } else { Some(f.remove(0)) }
+    if f.is_empty() {
+        return None;
+    }
+    taint::clear();
+    Some(f.remove(0))
 }
 
 /// A failure that was raised through its own array is not raised again.
 pub fn forget_failure(e: &ExecError) {
+    taint::clear();
     FAILURES.lock().retain(|f| f != e);
 }
 

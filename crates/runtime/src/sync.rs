@@ -5,6 +5,7 @@ use crate::error::{ErrorKind, ExecError, FpReport};
 use crate::retire;
 use crate::stats;
 use crate::store::Store;
+use crate::taint;
 use crate::task::SCHEDULER;
 use crate::window::{self, WINDOW};
 use std::sync::Arc;
@@ -22,13 +23,13 @@ pub fn sync(a: &Array, interrupted: impl Fn() -> bool) -> Result<bool> {
 pub(crate) fn wait_for(store: &Arc<Store>, interrupted: impl Fn() -> bool) -> Result<bool> {
     if !store.is_settled() {
         WINDOW.flush();
-        if !SCHEDULER.wait(|| store.is_settled(), interrupted) {
+        if !SCHEDULER.wait(|| store.is_settled() || taint::of(store).is_some(), interrupted) {
             return Ok(false);
         }
     }
-    if let Some(e) = store.error.get() {
-        retire::forget_failure(e);
-        return Err((**e).clone());
+    if let Some(e) = retire::failure_of(store) {
+        retire::forget_failure(&e);
+        return Err((*e).clone());
     }
     match retire::take_failure() {
         Some(e) => Err(e),
@@ -84,7 +85,7 @@ pub struct Exposure(Array);
 pub fn expose(a: &Array) -> Exposure {
     if !a.store.is_idle() {
         WINDOW.flush();
-        SCHEDULER.wait(|| a.store.is_idle(), || false);
+        SCHEDULER.wait(|| a.store.is_idle() || taint::of(&a.store).is_some(), || false);
     }
     a.store.exposed.fetch_add(1, Ordering::AcqRel);
     Exposure(a.clone())
