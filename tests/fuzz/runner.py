@@ -27,6 +27,8 @@ CONFIGS = {
     "tiny-tiles": "--cpus 2 --min-cpu-chunk 16 --window-size 1000",
     "unfused-tiny-tiles": "--cpus 2 --fuse=0 --min-cpu-chunk 16",
     "large-tiles": "--cpus 2 --min-cpu-chunk 1000000 --window-size 50",
+    # A pool so small that arrays move to the file all the time.
+    "spilling": f"--cpus 2 --sysmem 1 --spill {tempfile.gettempdir()}",
 }
 
 

@@ -8,7 +8,7 @@ use std::fs::File;
 use std::os::fd::AsRawFd;
 use std::path::Path;
 use std::sync::LazyLock;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 struct Spill {
     file: File,
@@ -106,7 +106,8 @@ pub fn allocate(bytes: usize) -> Option<*mut u8> {
 /// # Safety
 /// Nobody may use the block any more.
 pub unsafe fn free(p: *mut u8) -> bool {
-    let Some(spill) = &*SPILL else { return false };
+    let watched = WATCHED.load(Ordering::Relaxed);
+    let Some(spill) = watched.then(|| SPILL.as_ref()).flatten() else { return false };
     let mut s = spill.lock();
     let Some((at, size)) = s.blocks.remove(&(p as usize)) else { return false };
     // SAFETY: a whole mapping of ours.
@@ -144,13 +145,21 @@ pub fn evict(missing: usize) -> bool {
 /// Odd while an operation runs inline: it looks at addresses without telling the stores.
 static INLINE: AtomicUsize = AtomicUsize::new(0);
 
+/// Whether arrays may move: nothing does before there are threads, and settings are not read before they are needed.
+static WATCHED: AtomicBool = AtomicBool::new(false);
+
+/// Called before threads start.
+pub fn watch() {
+    WATCHED.store(numloom_config::current().spill.is_some(), Ordering::SeqCst);
+}
+
 /// Held by operations that run inline, so that an array does not move under them. They hold the interpreter's lock,
 /// so there is one at a time; they do not nest.
 pub struct Inline(bool);
 
 #[inline]
 pub fn inline() -> Inline {
-    let watched = numloom_config::current().spill.is_some();
+    let watched = WATCHED.load(Ordering::Relaxed);
     if watched {
         INLINE.fetch_add(1, Ordering::SeqCst);
     }

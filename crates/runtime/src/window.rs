@@ -5,6 +5,7 @@ use crate::node;
 use crate::operation::{Kind, Operation};
 use crate::plan::{self, TaskPlan, TaskWork};
 use crate::slices;
+use crate::spill;
 use crate::stats;
 use crate::store::{Access, Store};
 use crate::task::{Payload, SCHEDULER, Task, Work};
@@ -84,6 +85,7 @@ fn start_threads() {
     if RUNNING.load(Ordering::Acquire) {
         return;
     }
+    spill::watch();
     SCHEDULER.start(numloom_config::current().cpus);
     WINDOW.stop.store(false, Ordering::Release);
     let spawned = std::thread::Builder::new().name("numloom-utility".into()).spawn(|| WINDOW.tend());
