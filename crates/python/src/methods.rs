@@ -136,6 +136,7 @@ fn one_value(slf: &Bound<'_, NdArray>) -> PyResult<Value> {
 #[pymethods]
 impl NdArray {
     #[new]
+    #[allow(clippy::new_ret_no_self)] // Python's constructor may answer with an array of NumPy's
     #[pyo3(signature = (shape, dtype=None, buffer=None, offset=0, strides=None, order=None))]
     fn new(
         shape: &Bound<'_, PyAny>,

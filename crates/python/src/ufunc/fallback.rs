@@ -199,7 +199,7 @@ fn call_wrapped<'py>(
     }
     let wrapped = |i: usize, result: &Bound<'py, PyAny>| {
         let array = handle::wrap(py, convert::array(result)?)?;
-        let context = method.is_none().then(|| (&ufunc, args, i));
+        let context = method.is_none().then_some((&ufunc, args, i));
         wrap.call1((array, context, handle::as_ndarray(result).is_none()))
     };
     let answer = match result.cast::<PyTuple>() {
