@@ -272,6 +272,7 @@ fn check_flag_values(py: Python<'_>, on: bool, from: &Source) -> PyResult<()> {
 /// How many elements a mask selects; a sync point.
 fn count_trues(py: Python<'_>, mask: &Array) -> PyResult<usize> {
     if record::is_ready(mask) && mask.view.size() <= COUNTED_HERE {
+        let _still = record::still();
         let data = record::data(mask).map_err(|e| errors::raise(py, e))?;
         let mut count = 0;
         index::each_offset(&mask.view, |offset| {

@@ -428,6 +428,7 @@ pub fn value_of(py: Python<'_>, array: &Array) -> PyResult<Value> {
 /// The first element of an array whose contents are there.
 #[inline]
 pub fn ready_value(py: Python<'_>, array: &Array) -> PyResult<Value> {
+    let _still = record::still();
     let p = record::data(array).map_err(|e| errors::raise(py, e))?;
     // SAFETY: the array is ready, so its first element is readable.
     Ok(unsafe { Value::from_bytes(array.view.dtype, std::slice::from_raw_parts(p, array.view.dtype.size())) })

@@ -37,8 +37,9 @@ impl Exporter {
 /// Waits for the contents and answers the address of the first element, with what keeps it valid.
 pub fn export(py: Python<'_>, array: &Array) -> PyResult<(*mut u8, Py<Exporter>)> {
     errors::sync(py, array)?;
-    let data = record::data(array).map_err(|e| errors::raise(py, e))?;
+    // Exposed memory stays where it is, so its address is asked for afterwards.
     let exporter = Py::new(py, Exporter { array: array.clone(), _exposure: record::expose(array) })?;
+    let data = record::data(array).map_err(|e| errors::raise(py, e))?;
     Ok((data, exporter))
 }
 

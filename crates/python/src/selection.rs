@@ -379,6 +379,7 @@ pub fn check_ready(py: Python<'_>, index: &Array, extent: usize, axis: usize) ->
     if index.view.size() > CHECKED_AT_ONCE || !record::is_ready(index) {
         return Ok(());
     }
+    let _still = record::still();
     let data = record::data(index).map_err(|e| errors::raise(py, e))?;
     each_offset(&index.view, |offset| {
         // SAFETY: the array is ready and the offset lies inside its view.

@@ -171,7 +171,7 @@ fn try_take(bytes: usize) -> bool {
 
 /// The ladder: wait for what is about to die, move what nobody uses to the spill file.
 fn make_room(bytes: usize) -> bool {
-    if bytes > Memory::System.capacity() {
+    if bytes > Memory::System.capacity() || spill::runs_inline() {
         return false;
     }
     loop {

@@ -4,6 +4,7 @@
 use crate::memory;
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
+use std::cell::Cell;
 use std::fs::File;
 use std::os::fd::AsRawFd;
 use std::path::Path;
@@ -145,6 +146,16 @@ pub fn evict(missing: usize) -> bool {
 /// Odd while an operation runs inline: it looks at addresses without telling the stores.
 static INLINE: AtomicUsize = AtomicUsize::new(0);
 
+thread_local! {
+    static RUNS_INLINE: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Whether this thread runs an operation inline while arrays may move. It holds addresses of arrays that look idle,
+/// and others wait for it: it makes no room and waits for none. What it makes goes to the file.
+pub fn runs_inline() -> bool {
+    RUNS_INLINE.get()
+}
+
 /// Whether arrays may move: nothing does before there are threads, and settings are not read before they are needed.
 static WATCHED: AtomicBool = AtomicBool::new(false);
 
@@ -161,6 +172,7 @@ pub struct Inline(bool);
 pub fn inline() -> Inline {
     let watched = WATCHED.load(Ordering::Relaxed);
     if watched {
+        RUNS_INLINE.set(true);
         INLINE.fetch_add(1, Ordering::SeqCst);
     }
     Inline(watched)
@@ -171,6 +183,7 @@ impl Drop for Inline {
     fn drop(&mut self) {
         if self.0 {
             INLINE.fetch_add(1, Ordering::SeqCst);
+            RUNS_INLINE.set(false);
         }
     }
 }
