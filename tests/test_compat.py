@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-
-import numloom
 
 from .commands import BIN, environment, python, run, tool
 
@@ -55,22 +52,7 @@ print([t.name for t in StoreTarget], float(x.sum()))
     assert ended.out == "['SYSMEM', 'FBMEM', 'ZCMEM', 'SOCKETMEM'] 200000.0\n"
 
 
-@pytest.mark.skipif(hasattr(numloom, "offload_to"), reason="numloom has offload_to")
-def test_what_numloom_lacks_says_so():
-    ended = python("from legate.core.data_interface import offload_to; offload_to(1)")
-    assert ended.err.endswith("NotImplementedError: numloom.offload_to is not there yet\n")
-
-
-WAITING = {
-    "stencil_hint": pytest.mark.skipif(not hasattr(numloom.ndarray, "stencil_hint"), reason="waits for stencil_hint"),
-    "offload": pytest.mark.skipif(not hasattr(numloom, "offload_to"), reason="waits for numloom.offload_to"),
-    "timing": pytest.mark.skipif(find_spec("numloom.timing") is None, reason="waits for numloom.timing"),
-}
-
-
-@pytest.mark.parametrize(
-    "name", [pytest.param(f.stem, marks=WAITING.get(f.stem, ())) for f in sorted(SEEDS.glob("*.py"))]
-)
+@pytest.mark.parametrize("name", sorted(f.stem for f in SEEDS.glob("*.py")))
 def test_programs_run_as_printed(name):
     ended = run(str(BIN / "legate"), f"{name}.py", cwd=SEEDS)
     assert (ended.status, ended.err) == (0, "")
@@ -155,7 +137,6 @@ def test_commands_end_well_as_printed(folder, line):
     assert (status, out) == (0, "")
 
 
-@pytest.mark.skip(reason="waits for memory pools: --sysmem is read and shown, and nothing is held to it yet")
 def test_a_pool_too_small_gives_the_account(folder):
     status, _, err = shell("LEGATE_TEST=1 legate --cpus 1 --gpus 0 --sysmem 16 oom.py", folder)
     assert status == 1

@@ -234,3 +234,18 @@ def test_bad_hints_and_places():
     with pytest.raises(TypeError):
         np.offload_to(numpy.ones(3))
     np.offload_to(x)
+
+
+def test_progress_on_long_work(tmp_path):
+    code = """
+    import numloom as np
+    x = np.ones(4_000_000)
+    for _ in range(60):
+        x = np.sin(x) + np.exp(-x)
+        np.maximum(x, 0.5, out=x)
+    print(float(x[5]) > 0)
+    """
+    done = run(code, "--show-progress --fuse=0", tmp_path)
+    assert done.stdout.strip() == "True"
+    assert "tasks to go" in done.stderr
+    assert "tasks to go" not in run(code, "--fuse=0", tmp_path).stderr

@@ -114,7 +114,8 @@ DIFFERENCES = """\
   in another order or by other algorithms. Errors are a few units in the last place, as NumPy's are.
 - Signs that NumPy leaves to the hardware: of a NaN, and of the zero that `maximum(0.0, -0.0)` or `sort` picks.
 - A floating-point warning inside masked work (`x[m] = 1 / (x[m] * 0)`) may come from a number that stands in for the
-  unselected elements, where the expression fails for every number. An operation whose result nobody reads does not warn.
+  unselected elements, where the expression fails for every number. An operation whose result nobody reads does not
+  warn.
 - Errors in values (an index out of bounds in a computed index array, a floating-point warning) may show up at the next
   read instead of in the call; they name the line that recorded the operation.
 """

@@ -109,8 +109,9 @@ fn wait(py: Python<'_>, work: impl FnOnce(fn() -> bool) -> Result<bool, ExecErro
     }
 }
 
-/// Asks Python for signals; the exception is kept for the thread that waits.
+/// Asks Python for signals; the exception is kept for the thread that waits. Shows progress where that is wanted.
 fn interrupted() -> bool {
+    record::show_progress();
     Python::attach(|py| match py.check_signals() {
         Ok(()) => false,
         Err(e) => {

@@ -11,7 +11,7 @@ use numloom_ir::{DType, Dims};
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 use std::cell::Cell;
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, AtomicUsize, Ordering};
 
 /// A kind of memory, by the name people know it by.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -31,9 +31,23 @@ impl Memory {
     /// Bytes it may hold.
     pub fn capacity(self) -> usize {
         match self {
-            Memory::System => numloom_config::current().sysmem,
+            Memory::System => system_capacity(),
             Memory::Spill => spill::capacity(),
         }
+    }
+}
+
+/// `--sysmem`, close at hand.
+#[inline]
+fn system_capacity() -> usize {
+    static CAPACITY: AtomicUsize = AtomicUsize::new(0);
+    match CAPACITY.load(Ordering::Relaxed) {
+        0 => {
+            let bytes = numloom_config::current().sysmem;
+            CAPACITY.store(bytes, Ordering::Relaxed);
+            bytes
+        }
+        known => known,
     }
 }
 
@@ -86,6 +100,8 @@ thread_local! {
 
 /// Allocations until one is made to fail; negative: none is. For tests.
 static FAIL_IN: AtomicI64 = AtomicI64::new(-1);
+/// Whether any is to fail at all.
+static FAILING: AtomicBool = AtomicBool::new(false);
 /// From then on all of them fail.
 static FAIL_ON: AtomicBool = AtomicBool::new(false);
 
@@ -93,11 +109,18 @@ static FAIL_ON: AtomicBool = AtomicBool::new(false);
 /// count: negative when the failure has happened, or none was wanted.
 pub fn fail_allocation(k: i64, on: bool) -> i64 {
     FAIL_ON.store(on, Ordering::SeqCst);
+    FAILING.store(on || k >= 0, Ordering::SeqCst);
     FAIL_IN.swap(k, Ordering::SeqCst)
 }
 
 /// Whether this allocation is one that a test wants to fail.
+#[inline]
 pub fn is_made_to_fail() -> bool {
+    FAILING.load(Ordering::Relaxed) && count_down()
+}
+
+#[cold]
+fn count_down() -> bool {
     if FAIL_IN.load(Ordering::Relaxed) < 0 {
         return FAIL_ON.load(Ordering::Relaxed);
     }
@@ -128,8 +151,12 @@ pub struct Room(());
 impl Drop for Room {
     fn drop(&mut self) {
         give(PROMISED.replace(0));
+        PROMISES.fetch_sub(1, Ordering::Relaxed);
     }
 }
+
+/// Rooms there are: without any, nobody has to look for one.
+static PROMISES: AtomicUsize = AtomicUsize::new(0);
 
 pub fn room(bytes: usize) -> Result<Room, NoMemory> {
     match take(bytes) {
@@ -138,17 +165,28 @@ pub fn room(bytes: usize) -> Result<Room, NoMemory> {
         Err(_) if spill::is_on() => {}
         Err(e) => return Err(e),
     }
+    PROMISES.fetch_add(1, Ordering::Relaxed);
     Ok(Room(()))
 }
 
 /// Takes bytes of SYSTEM_MEM for an instance, from what was promised or anew.
+#[inline]
 pub fn take(bytes: usize) -> Result<(), NoMemory> {
+    let promised = PROMISES.load(Ordering::Relaxed) > 0 && take_promised(bytes);
+    if promised || try_take(bytes) || make_room(bytes) { Ok(()) } else { Err(NoMemory::new(bytes)) }
+}
+
+fn take_promised(bytes: usize) -> bool {
     let promised = PROMISED.get();
     if promised >= bytes {
         PROMISED.set(promised - bytes);
-        return Ok(());
     }
-    if try_take(bytes) || make_room(bytes) { Ok(()) } else { Err(NoMemory::new(bytes)) }
+    promised >= bytes
+}
+
+/// Takes bytes whether they fit or not.
+pub fn take_anyway(bytes: usize) {
+    LIVE.fetch_add(bytes as u64, Ordering::AcqRel);
 }
 
 pub fn give(bytes: usize) {
@@ -159,13 +197,16 @@ fn live() -> usize {
     LIVE.load(Ordering::Acquire) as usize
 }
 
+#[inline]
 fn try_take(bytes: usize) -> bool {
     let now = LIVE.fetch_add(bytes as u64, Ordering::AcqRel).saturating_add(bytes as u64);
     if now > Memory::System.capacity() as u64 {
         LIVE.fetch_sub(bytes as u64, Ordering::AcqRel);
         return false;
     }
-    PEAK.fetch_max(now, Ordering::Relaxed);
+    if now > PEAK.load(Ordering::Relaxed) {
+        PEAK.fetch_max(now, Ordering::Relaxed);
+    }
     true
 }
 
@@ -187,6 +228,7 @@ fn make_room(bytes: usize) -> bool {
 }
 
 /// Notes an instance, if it is large enough to be told of.
+#[inline]
 pub fn note(address: *mut u8, memory: Memory, bytes: usize, store: &Store, op: &'static str, op_at: Provenance) {
     if bytes < TRACKED {
         return;
@@ -231,27 +273,33 @@ pub fn lies_in(address: *mut u8, memory: Memory) -> bool {
     TABLE.lock().instances.get(&(address as usize)).is_some_and(|i| i.memory == memory)
 }
 
-/// Moves instances out of SYSTEM_MEM, the largest first, until `missing` bytes are free. `take_away` answers the new
-/// address. False if nothing could be moved.
-pub fn evict(missing: usize, take_away: impl Fn(&Store) -> Option<*mut u8>) -> bool {
-    let mut table = TABLE.lock();
-    let mut here: Vec<(usize, usize)> =
-        table.instances.iter().filter(|(_, i)| i.memory == Memory::System).map(|(&at, i)| (i.bytes, at)).collect();
-    here.sort_unstable_by_key(|&(bytes, _)| std::cmp::Reverse(bytes));
-    let mut freed = 0;
-    for (bytes, at) in here {
-        if freed >= missing {
-            break;
-        }
-        let Some(i) = table.instances.get(&at) else { continue };
-        // SAFETY: a store forgets its instance, under this lock, before it goes.
-        let store = unsafe { &*(i.store as *const Store) };
-        if let Some(to) = take_away(store) {
-            freed += bytes;
-            if let Some(mut i) = table.instances.remove(&at) {
-                i.memory = Memory::Spill;
-                table.instances.insert(to as usize, i);
+/// Moves instances to the spill file, the largest first, until `missing` bytes are free. False if none could be moved.
+pub fn evict(missing: usize) -> bool {
+    let mut leaving: Vec<(*const Store, *mut u8, usize)> = Vec::new();
+    {
+        let table = TABLE.lock();
+        let mut here: Vec<&Instance> = table.instances.values().filter(|i| i.memory == Memory::System).collect();
+        here.sort_unstable_by_key(|i| std::cmp::Reverse(i.bytes));
+        let mut bytes = 0;
+        for i in here {
+            if bytes >= missing {
+                break;
             }
+            let store = i.store as *const Store;
+            // SAFETY: a store forgets its instance, under this lock, before it goes.
+            if let Some(from) = unsafe { (*store).begin_move() } {
+                bytes += i.bytes;
+                leaving.push((store, from, i.bytes));
+            }
+        }
+    }
+    // Not under the lock: what runs inline may need it.
+    spill::let_inline_pass();
+    let mut freed = 0;
+    for (store, from, bytes) in leaving {
+        // SAFETY: a store that is moving cannot go, see `finish_move`.
+        if unsafe { (*store).finish_move(from, Memory::Spill, spill::allocate) } {
+            freed += bytes;
         }
     }
     freed > 0

@@ -60,7 +60,9 @@ pub fn empty_view(view: View, at: impl FnOnce() -> Provenance) -> Result<Array> 
     };
     // A small store's line is never asked for: it is not worth finding out.
     let provenance = if nbytes >= TRACKED { at() } else { Provenance::default() };
-    Ok(Array::new(Arc::new(Store::for_view(&view, nbytes, provenance)), view))
+    let store = Arc::new(Store::new(nbytes, provenance));
+    store.note_extent(&view);
+    Ok(Array::new(store, view))
 }
 
 /// A new array holding a copy of foreign memory (strides in bytes).
@@ -578,6 +580,11 @@ pub fn to_system_memory(a: &Array) -> Result<()> {
 /// Counters for `numloom.stats()`: name, value and meaning, in the order to print.
 pub fn stats() -> Vec<(&'static str, u64, &'static str)> {
     crate::stats::all()
+}
+
+/// A line about long work on standard error, now and then, where the settings want one.
+pub fn show_progress() {
+    crate::sync::show_progress();
 }
 
 /// Before a fork: finishes what is recorded and ends the threads. The next operation starts them again.

@@ -140,7 +140,7 @@ impl Spill {
 
 /// Moves arrays that nobody uses to the file until `missing` bytes of memory are free; false if none could be moved.
 pub fn evict(missing: usize) -> bool {
-    is_on() && memory::evict(missing, |store| store.move_to(allocate))
+    is_on() && memory::evict(missing)
 }
 
 /// Odd while an operation runs inline: it looks at addresses without telling the stores.

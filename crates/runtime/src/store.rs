@@ -22,7 +22,7 @@ pub struct Store {
     data: AtomicPtr<u8>,
     pub(crate) provenance: Provenance,
     /// Type and extents of a store large enough to be told of.
-    extent: Option<Box<(DType, Dims)>>,
+    extent: OnceLock<Box<(DType, Dims)>>,
     /// Python handles; 0 means nobody outside the window can read it any more.
     pub(crate) handles: AtomicU32,
     /// Operations recorded and not yet retired that read, and that write, this store.
@@ -143,7 +143,7 @@ impl Store {
             nbytes: AtomicUsize::new(nbytes),
             data: AtomicPtr::new(std::ptr::null_mut()),
             provenance,
-            extent: None,
+            extent: OnceLock::new(),
             handles: AtomicU32::new(0),
             pending_reads: AtomicU32::new(0),
             pending_writes: AtomicU32::new(0),
@@ -160,19 +160,17 @@ impl Store {
         }
     }
 
-    /// A store for the elements of a dense view.
+    /// Notes what a new store is for, if it is large enough to be told of.
     #[inline]
-    pub(crate) fn for_view(view: &View, nbytes: usize, provenance: Provenance) -> Store {
-        let mut s = Store::new(nbytes, provenance);
-        if nbytes >= memory::TRACKED {
-            s.extent = Some(Box::new((view.dtype, view.shape.clone())));
+    pub(crate) fn note_extent(&self, view: &View) {
+        if self.nbytes() >= memory::TRACKED {
+            let _ = self.extent.set(Box::new((view.dtype, view.shape.clone())));
         }
-        s
     }
 
     /// Type and extents of what it holds; bytes where nobody said.
     pub(crate) fn extent(&self) -> (DType, Dims) {
-        match &self.extent {
+        match self.extent.get() {
             Some(e) => (**e).clone(),
             None => (DType::U8, Dims::from_slice(&[self.nbytes()])),
         }
@@ -248,41 +246,55 @@ impl Store {
         if !memory::lies_in(self.ptr(), Memory::Spill) {
             return Ok(());
         }
-        let room = std::cell::RefCell::new(Some(pool::allocate(self.nbytes())?));
-        let from = self.ptr();
-        match self.move_to(|_| room.borrow_mut().take()) {
-            Some(to) => memory::moved(from, to, Memory::System),
-            // SAFETY: nobody took the block.
-            None => room.take().into_iter().for_each(|p| unsafe { pool::free(p, self.nbytes()) }),
+        let mut room = Some(pool::allocate(self.nbytes())?);
+        if let Some(from) = self.begin_move() {
+            spill::let_inline_pass();
+            self.finish_move(from, Memory::System, |_| room.take());
         }
+        // SAFETY: nobody took the block.
+        room.into_iter().for_each(|p| unsafe { pool::free(p, self.nbytes()) });
         Ok(())
     }
 
-    /// Moves the bytes to another memory, if nobody uses them: the new address.
-    pub(crate) fn move_to(&self, allocate: impl Fn(usize) -> Option<*mut u8>) -> Option<*mut u8> {
-        if self.owner.is_some() || !self.is_idle() {
+    /// Starts to move the bytes, if nobody seems to use them: their address. From here on whoever records an operation
+    /// on them or exposes them waits for the new one. What runs inline must be let pass before `finish_move`.
+    pub(crate) fn begin_move(&self) -> Option<*mut u8> {
+        if self.owner.is_some() || !self.is_idle() || self.exposed.load(Ordering::SeqCst) > 0 {
             return None;
         }
         let from = self.data.swap(MOVING, Ordering::SeqCst);
-        // Whoever records an operation or exposes the bytes from here on waits for the address. Whoever did before
-        // is seen now, but for what runs inline.
-        spill::let_inline_pass();
-        let free_to_go = !from.is_null() && self.is_idle() && self.exposed.load(Ordering::SeqCst) == 0;
-        let to = if free_to_go { allocate(self.nbytes()) } else { None };
-        if let Some(to) = to {
-            // SAFETY: both blocks have the store's size, and nobody else touches either.
-            unsafe { std::ptr::copy_nonoverlapping(from, to, self.nbytes()) };
+        if from.is_null() || from == MOVING {
+            self.data.store(from, Ordering::Release);
+            return None;
         }
-        self.data.store(to.unwrap_or(from), Ordering::Release);
-        if to.is_some() {
-            // SAFETY: the bytes came from `allocate`, and nobody has their address any more.
-            unsafe {
-                if !spill::free(from) {
-                    free(from, self.nbytes());
-                }
+        Some(from)
+    }
+
+    /// Copies the bytes to a block that `allocate` gives, unless somebody did come before `begin_move`. True if they
+    /// have moved. The store cannot go meanwhile: who drops it waits for the address, too.
+    pub(crate) fn finish_move(
+        &self,
+        from: *mut u8,
+        memory: Memory,
+        mut allocate: impl FnMut(usize) -> Option<*mut u8>,
+    ) -> bool {
+        let n = self.nbytes();
+        let free_to_go = self.is_idle() && self.exposed.load(Ordering::SeqCst) == 0;
+        let Some(to) = (if free_to_go { allocate(n) } else { None }) else {
+            self.data.store(from, Ordering::Release);
+            return false;
+        };
+        // SAFETY: both blocks have the store's size, and nobody else touches either.
+        unsafe { std::ptr::copy_nonoverlapping(from, to, n) };
+        memory::moved(from, to, memory);
+        self.data.store(to, Ordering::Release);
+        // SAFETY: the bytes came from `allocate` or the file, and nobody has their address any more.
+        unsafe {
+            if !spill::free(from) {
+                free(from, n);
             }
         }
-        to
+        true
     }
 
     pub fn is_foreign(&self) -> bool {
@@ -293,7 +305,8 @@ impl Store {
     /// the only pending access) calls this, so two allocations cannot race for long: the loser frees.
     #[inline]
     pub fn materialise(&self) -> Result<*mut u8, NoMemory> {
-        self.materialise_for("array", self.provenance)
+        let p = self.ptr();
+        if p.is_null() { self.allocate("array", self.provenance) } else { Ok(p) }
     }
 
     /// The same, for an operation and its line.
@@ -307,7 +320,7 @@ impl Store {
         let n = self.nbytes();
         let (p, memory) = match allocate(n) {
             Ok(p) => (p, Memory::System),
-            Err(mut e) => match spill::allocate(n) {
+            Err(mut e) => match (n >= memory::TRACKED).then(|| spill::allocate(n)).flatten() {
                 Some(p) => (p, Memory::Spill),
                 None => {
                     e.0.store_at = self.provenance;
@@ -384,6 +397,15 @@ impl Store {
 
 impl Drop for Store {
     fn drop(&mut self) {
-        self.release();
+        let (p, n) = (*self.data.get_mut(), *self.nbytes.get_mut());
+        if p.is_null() || self.owner.is_some() {
+            return;
+        }
+        if n < memory::TRACKED {
+            // SAFETY: the last reference is going; the bytes came from `allocate`, and small ones never move.
+            unsafe { free(p, n) };
+        } else {
+            self.release();
+        }
     }
 }

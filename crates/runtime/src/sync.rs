@@ -8,8 +8,10 @@ use crate::store::Store;
 use crate::taint;
 use crate::task::SCHEDULER;
 use crate::window::{self, WINDOW};
+use parking_lot::Mutex;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
 
 type Result<T> = std::result::Result<T, ExecError>;
 
@@ -94,6 +96,23 @@ pub fn expose(a: &Array) -> Exposure {
 impl Drop for Exposure {
     fn drop(&mut self) {
         self.0.store.exposed.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+/// How often a wait says how far it is.
+const PROGRESS: Duration = Duration::from_millis(500);
+
+pub(crate) fn show_progress() {
+    static LAST: Mutex<Option<Instant>> = Mutex::new(None);
+    if !numloom_config::current().show_progress {
+        return;
+    }
+    let mut last = LAST.lock();
+    if last.is_none_or(|t| t.elapsed() >= PROGRESS) {
+        *last = Some(Instant::now());
+        let done = stats::TASKS.load(Ordering::Relaxed);
+        let live = stats::LIVE_BYTES.load(Ordering::Relaxed) >> 20;
+        eprintln!("numloom: {} tasks to go, {done} done, {live} MiB of arrays", SCHEDULER.in_flight());
     }
 }
 

@@ -19,6 +19,8 @@ pub struct Scheduler<J: Job> {
     busy: AtomicUsize,
     /// Of those, the ones whose binding waits in `assist`.
     starving: AtomicUsize,
+    /// All others starved when one that binds was sent to try once more, and nobody came or woke since.
+    alone: AtomicBool,
     stop: AtomicBool,
     workers: Mutex<Vec<thread::JoinHandle<()>>>,
 }
@@ -38,6 +40,7 @@ impl<J: Job> Scheduler<J> {
             in_flight: AtomicUsize::new(0),
             busy: AtomicUsize::new(0),
             starving: AtomicUsize::new(0),
+            alone: AtomicBool::new(false),
             stop: AtomicBool::new(false),
             workers: Mutex::new(Vec::new()),
         }
@@ -129,12 +132,13 @@ impl<J: Job> Scheduler<J> {
 
     /// For a thread that needs what busy tasks hold: runs tiles of one that is bound, or waits until something
     /// changes. False when no other task is busy but such as wait here, too; then one of those gives up.
-    /// `binding`: the thread binds a task itself.
+    /// `binding`: the thread binds a task itself; it is told so only after it tried in vain with nobody else about.
     pub fn assist(&self, binding: bool) -> bool {
         let mut ready = self.ready.lock();
         let starving = self.starving.load(Ordering::Acquire) + binding as usize;
         if self.busy.load(Ordering::Acquire) <= starving {
-            return false;
+            // What it tried before may have failed for a task that is over by now.
+            return binding && !self.alone.swap(true, Ordering::AcqRel);
         }
         let bound = ready.iter().find(|t| t.is_bound() && t.has_tiles()).cloned();
         if let Some(task) = bound {
@@ -147,6 +151,9 @@ impl<J: Job> Scheduler<J> {
         self.changed.wait(&mut ready);
         self.sleepers.fetch_sub(1, Ordering::AcqRel);
         self.starving.fetch_sub(binding as usize, Ordering::AcqRel);
+        if binding {
+            self.alone.store(false, Ordering::Release);
+        }
         true
     }
 
@@ -162,6 +169,7 @@ impl<J: Job> Scheduler<J> {
             let front = ready.pop_front()?;
             if !front.is_bound() {
                 self.busy.fetch_add(1, Ordering::AcqRel);
+                self.alone.store(false, Ordering::Release);
                 return Some(front);
             }
         }

@@ -2,12 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
+from numloom.timing import time
 
-from ._lent import lent
-
-
-def __getattr__(name: str) -> Any:
-    if name == "time":
-        return lent("time", "numloom.timing")
-    raise AttributeError(f"module 'legate.timing' has no attribute {name!r}")
+__all__ = ["time"]

@@ -4,6 +4,7 @@
 
 mod blocks;
 mod job;
+mod memory;
 pub mod primitives;
 mod schedule;
 

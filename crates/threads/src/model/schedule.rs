@@ -2,7 +2,7 @@
 
 use super::check;
 use super::job::{Checked, Trouble};
-use crate::{Scheduler, Task};
+use crate::{Job, Scheduler, Task};
 use shuttle::rand::Rng;
 use shuttle::thread;
 use std::sync::Arc;
@@ -10,10 +10,10 @@ use std::sync::Arc;
 type Tasks = Vec<Arc<Task<Checked>>>;
 
 /// A scheduler with `workers` threads for the time of `body`; afterwards everything must have stopped.
-fn with_workers(workers: usize, body: impl FnOnce(&'static Scheduler<Checked>)) {
+pub fn with_workers<J: Job>(workers: usize, body: impl FnOnce(&'static Scheduler<J>)) {
     let raw = Box::into_raw(Box::new(Scheduler::new()));
     // SAFETY: freed below, after the threads that use it have been joined.
-    let scheduler: &'static Scheduler<Checked> = unsafe { &*raw };
+    let scheduler: &'static Scheduler<J> = unsafe { &*raw };
     scheduler.start(workers + 1);
     body(scheduler);
     scheduler.stop();
@@ -23,7 +23,7 @@ fn with_workers(workers: usize, body: impl FnOnce(&'static Scheduler<Checked>)) 
     drop(unsafe { Box::from_raw(raw) });
 }
 
-fn wait_for_all(scheduler: &Scheduler<Checked>) {
+pub fn wait_for_all<J: Job>(scheduler: &Scheduler<J>) {
     assert!(scheduler.wait(|| scheduler.in_flight() == 0, || false));
 }
 

@@ -1,0 +1,109 @@
+//! Models of binding with too little memory for all: whoever fits alone gets its turn, and nobody sleeps for ever.
+
+use super::check;
+use super::schedule::{wait_for_all, with_workers};
+use crate::primitives::atomic::{AtomicUsize, Ordering};
+use crate::{Job, Scheduler, Task};
+use shuttle::thread;
+use std::sync::Arc;
+
+/// Units of memory there are.
+const LIMIT: usize = 4;
+
+/// Takes units when it is bound and gives them back when it retires.
+struct Hungry {
+    scheduler: &'static Scheduler<Hungry>,
+    used: Arc<AtomicUsize>,
+    units: usize,
+    phases: &'static [usize],
+    held: AtomicUsize,
+    retired: AtomicUsize,
+}
+
+impl Hungry {
+    fn try_take(&self) -> bool {
+        if self.used.fetch_add(self.units, Ordering::SeqCst) + self.units > LIMIT {
+            self.used.fetch_sub(self.units, Ordering::SeqCst);
+            return false;
+        }
+        true
+    }
+
+    /// As `make_room` of the runtime, but without a last try: that must not be needed.
+    fn take(&self) -> bool {
+        while !self.try_take() {
+            if !self.scheduler.assist(true) {
+                return false;
+            }
+        }
+        true
+    }
+}
+
+impl Job for Hungry {
+    type Bound = &'static [usize];
+    type Error = String;
+
+    fn bind(&self) -> Result<Self::Bound, String> {
+        if !self.take() {
+            return Err("no memory".into());
+        }
+        self.held.store(self.units, Ordering::SeqCst);
+        Ok(self.phases)
+    }
+
+    fn phases(bound: &Self::Bound) -> &[usize] {
+        bound
+    }
+
+    fn run(&self, _: &Self::Bound, _: usize, _: usize) -> Result<(), String> {
+        assert_eq!(self.held.load(Ordering::SeqCst), self.units, "runs with its memory");
+        Ok(())
+    }
+
+    fn panicked(&self, message: String) -> String {
+        panic!("a check failed inside a job: {message}");
+    }
+
+    fn retire(&self, error: Option<String>) {
+        assert_eq!(error.is_some(), self.units > LIMIT, "fails when it does not fit alone, and only then");
+        self.used.fetch_sub(self.held.swap(0, Ordering::SeqCst), Ordering::SeqCst);
+        assert_eq!(self.retired.fetch_add(1, Ordering::SeqCst), 0, "retired once");
+    }
+}
+
+/// Independent tasks, each with its units and phases; one caller waits, another needs what they hold.
+fn run_hungry(workers: usize, tasks: &[(usize, &'static [usize])]) {
+    with_workers(workers, |scheduler| {
+        let used = Arc::new(AtomicUsize::new(0));
+        let task = |&(units, phases)| {
+            let (held, retired) = (AtomicUsize::new(0), AtomicUsize::new(0));
+            Arc::new(Task::new(Hungry { scheduler, used: used.clone(), units, phases, held, retired }))
+        };
+        let tasks: Vec<_> = tasks.iter().map(task).collect();
+        tasks.iter().for_each(|t| scheduler.launch(t));
+        let other = thread::spawn(|| while scheduler.assist(false) {});
+        wait_for_all(scheduler);
+        other.join().unwrap();
+        for t in &tasks {
+            assert!(t.is_over());
+            assert_eq!(t.job.retired.load(Ordering::SeqCst), 1, "retired once");
+        }
+        assert_eq!(used.load(Ordering::SeqCst), 0, "all given back");
+    });
+}
+
+#[test]
+fn whoever_fits_alone_is_bound() {
+    check(|| run_hungry(2, &[(3, &[2]), (2, &[1]), (4, &[1, 2]), (2, &[])]));
+}
+
+#[test]
+fn more_binders_than_memory_for_two() {
+    check(|| run_hungry(3, &[(3, &[1]), (4, &[3]), (3, &[2]), (4, &[1]), (3, &[])]));
+}
+
+#[test]
+fn who_never_fits_fails_alone() {
+    check(|| run_hungry(2, &[(2, &[2]), (LIMIT + 1, &[1]), (3, &[1]), (4, &[2])]));
+}
