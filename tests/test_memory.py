@@ -249,3 +249,23 @@ def test_progress_on_long_work(tmp_path):
     assert done.stdout.strip() == "True"
     assert "tasks to go" in done.stderr
     assert "tasks to go" not in run(code, "--fuse=0", tmp_path).stderr
+
+
+def test_garbage_makes_room(tmp_path):
+    """Arrays that only a cycle holds do not stand in the way."""
+    code = """
+    import gc
+    import numloom as np
+    gc.disable()
+    class Node: pass
+    for i in range(3):
+        n = Node()
+        n.self, n.array = n, np.full(1 << 20, float(i))
+        np.sync()
+    del n
+    x = np.ones(1 << 20) * 2
+    y = np.ones(1 << 20) * 3
+    print(float((x + y)[5]), float(y[1]), float(x[2]))
+    """
+    done = run(code, "--sysmem 32", tmp_path)
+    assert (done.returncode, done.stdout.strip()) == (0, "5.0 3.0 2.0"), done.stderr

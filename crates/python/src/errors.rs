@@ -101,7 +101,16 @@ thread_local! {
     static PENDING: RefCell<Option<PyErr>> = const { RefCell::new(None) };
 }
 
+/// When memory is tight, arrays that only garbage holds are let go before the work that needs the room.
+fn collect_if_tight(py: Python<'_>) {
+    if record::is_tight() {
+        // What cannot be collected is still there when the work finds no room, and says so.
+        let _ = py.import("gc").and_then(|gc| gc.call_method0("collect"));
+    }
+}
+
 fn wait(py: Python<'_>, work: impl FnOnce(fn() -> bool) -> Result<bool, ExecError> + Send) -> PyResult<()> {
+    collect_if_tight(py);
     match py.detach(|| work(interrupted)) {
         Ok(true) => Ok(()),
         Ok(false) => Err(PENDING.take().unwrap_or_else(|| PyRuntimeError::new_err("the wait was interrupted"))),

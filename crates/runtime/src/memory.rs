@@ -12,6 +12,7 @@ use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
 /// A kind of memory, by the name people know it by.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -199,8 +200,11 @@ fn live() -> usize {
 
 #[inline]
 fn try_take(bytes: usize) -> bool {
+    if bytes > system_capacity() {
+        return false;
+    }
     let now = LIVE.fetch_add(bytes as u64, Ordering::AcqRel).saturating_add(bytes as u64);
-    if now > Memory::System.capacity() as u64 {
+    if now > system_capacity() as u64 {
         LIVE.fetch_sub(bytes as u64, Ordering::AcqRel);
         return false;
     }
@@ -369,6 +373,21 @@ pub fn instances() -> Vec<Instance> {
     let mut all: Vec<Instance> = TABLE.lock().instances.values().cloned().collect();
     all.sort_by_key(|i| (std::cmp::Reverse(i.bytes), i.id));
     all
+}
+
+/// Whether a look for garbage is due: half of the memory is taken, and the last look was not just now.
+pub fn is_tight() -> bool {
+    const PAUSE: Duration = Duration::from_millis(200);
+    static LAST: Mutex<Option<Instant>> = Mutex::new(None);
+    if live() < Memory::System.capacity() / 2 {
+        return false;
+    }
+    let mut last = LAST.lock();
+    let due = last.is_none_or(|t| t.elapsed() > PAUSE);
+    if due {
+        *last = Some(Instant::now());
+    }
+    due
 }
 
 pub fn show_usage() -> bool {

@@ -29,7 +29,8 @@ pub fn allocate(nbytes: usize) -> Result<*mut u8, NoMemory> {
     if memory::is_made_to_fail() {
         return Err(NoMemory::new(nbytes));
     }
-    if let Err(e) = memory::take(size) {
+    if let Err(mut e) = memory::take(size) {
+        e.0.bytes = nbytes;
         // Small arrays do not move; where others can, they are not what fails.
         if nbytes >= memory::TRACKED || !spill::is_on() {
             return Err(e);

@@ -582,6 +582,11 @@ pub fn stats() -> Vec<(&'static str, u64, &'static str)> {
     crate::stats::all()
 }
 
+/// Whether memory is half full, and was not asked about a moment ago: looking for garbage takes time.
+pub fn is_tight() -> bool {
+    crate::memory::is_tight()
+}
+
 /// A line about long work on standard error, now and then, where the settings want one.
 pub fn show_progress() {
     crate::sync::show_progress();

@@ -75,7 +75,7 @@ mod tests {
 
     #[test]
     fn ranges_join_again() {
-        let r = Region::reserve(1 << 20, 4096).unwrap();
+        let r = Region::reserve(1 << 20, 1 << 16).unwrap();
         let blocks: Vec<_> = (0..16).map(|_| r.take(1 << 16, 1 << 16).unwrap()).collect();
         assert!(r.take(1 << 16, 4096).is_none());
         for b in blocks.into_iter().rev().step_by(2) {

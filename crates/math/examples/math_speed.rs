@@ -1,6 +1,6 @@
 //! Nanoseconds an element for every function, beside a loop of std's scalar calls.
 //!
-//! `cargo run --release -p numloom-math --example speed [name ...]`
+//! `cargo run --release -p numloom-math --example math_speed [name ...]`
 
 use numloom_ir::ScalarOp::{self, *};
 use numloom_math::{binary_f32, binary_f64, unary_f32, unary_f64};
