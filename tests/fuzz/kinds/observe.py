@@ -57,7 +57,8 @@ def error(g: Generator) -> Step | None:
         f"read({name}[{n + rng.randint(0, 3)}])",
         f"read({name}[{', '.join(['0'] * (v.ndim + 1))}])",
         f"read(numpy.asarray({name}[np.array([0, {n}])]))",
-        f"read({name} + np.ones({n + 2}, dtype='int8'))" if n + 2 > 2 and n > 1 else f"read({name}[{n + 1}])",
+        # A last axis of one would broadcast, to something huge.
+        f"read({name} + np.ones({n + 2}, dtype='int8'))" if n > 1 < v.shape[-1] else f"read({name}[{n + 1}])",
         f"read({name}.reshape({v.size + 1}))",
         f"read({name}[0.5])",
         f"read({name}.sum(axis={v.ndim}))",
