@@ -28,6 +28,7 @@ mod packed;
 mod piecemeal;
 mod pool;
 mod prepare;
+mod ranges;
 mod region;
 mod retire;
 mod spill;

@@ -1,12 +1,10 @@
 //! Address space reserved at the start for a memory's blocks. Pages come when they are touched and go when a block is
 //! given back; addresses are plenty, so blocks never fail for want of a gap that fits.
 
+use crate::ranges::Ranges;
 use parking_lot::Mutex;
 
-pub struct Region {
-    /// Free ranges (start, length), by start; neighbours are one.
-    free: Mutex<Vec<(usize, usize)>>,
-}
+pub struct Region(Mutex<Ranges>);
 
 impl Region {
     /// Reserves `bytes` of address space, if the system lets us.
@@ -26,27 +24,14 @@ impl Region {
         if p == libc::MAP_FAILED {
             return None;
         }
-        let base = (p as usize).next_multiple_of(align);
-        Some(Region { free: Mutex::new(vec![(base, bytes)]) })
+        let mut free = Ranges::none();
+        free.give((p as usize).next_multiple_of(align), bytes);
+        Some(Region(Mutex::new(free)))
     }
 
     /// The lowest range of `size` bytes that starts at a multiple of `align`.
     pub fn take(&self, size: usize, align: usize) -> Option<*mut u8> {
-        let mut free = self.free.lock();
-        for k in 0..free.len() {
-            let (start, len) = free[k];
-            let at = start.next_multiple_of(align);
-            let Some(rest) = (start + len).checked_sub(at + size) else { continue };
-            free.remove(k);
-            if rest > 0 {
-                free.insert(k, (at + size, rest));
-            }
-            if at > start {
-                free.insert(k, (start, at - start));
-            }
-            return Some(at as *mut u8);
-        }
-        None
+        self.0.lock().take(size, align).map(|at| at as *mut u8)
     }
 
     /// Gives a range back; its pages go to the system.
@@ -55,34 +40,6 @@ impl Region {
     /// The range must come from `take(size, _)` and not be used afterwards.
     pub unsafe fn give(&self, block: *mut u8, size: usize) {
         libc::madvise(block as *mut libc::c_void, size, libc::MADV_DONTNEED);
-        let mut free = self.free.lock();
-        let k = free.partition_point(|&(start, _)| start < block as usize);
-        free.insert(k, (block as usize, size));
-        if k + 1 < free.len() && free[k].0 + free[k].1 == free[k + 1].0 {
-            free[k].1 += free[k + 1].1;
-            free.remove(k + 1);
-        }
-        if k > 0 && free[k - 1].0 + free[k - 1].1 == free[k].0 {
-            free[k - 1].1 += free[k].1;
-            free.remove(k);
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn ranges_join_again() {
-        let r = Region::reserve(1 << 20, 1 << 16).unwrap();
-        let blocks: Vec<_> = (0..16).map(|_| r.take(1 << 16, 1 << 16).unwrap()).collect();
-        assert!(r.take(1 << 16, 4096).is_none());
-        for b in blocks.into_iter().rev().step_by(2) {
-            unsafe { r.give(b, 1 << 16) };
-        }
-        assert!(r.take(1 << 17, 4096).is_none());
-        let all = r.free.lock().len();
-        assert_eq!(all, 8);
+        self.0.lock().give(block as usize, size);
     }
 }

@@ -2,6 +2,7 @@
 //! operating system moves the pages. It has no name: whatever ends the process, nothing of it stays.
 
 use crate::memory;
+use crate::ranges::Ranges;
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 use std::cell::Cell;
@@ -14,8 +15,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 struct Spill {
     file: File,
     end: usize,
-    /// Ranges of the file that were given back, by start.
-    free: Vec<(usize, usize)>,
+    /// Parts of the file that were given back.
+    free: Ranges,
     /// Mapped blocks: where in the file each lies, and its length.
     blocks: FxHashMap<usize, (usize, usize)>,
 }
@@ -23,7 +24,7 @@ struct Spill {
 static SPILL: LazyLock<Option<Mutex<Spill>>> = LazyLock::new(|| {
     let directory = numloom_config::current().spill.as_ref()?;
     let file = nameless(directory).ok()?;
-    let (free, blocks) = (Vec::new(), FxHashMap::default());
+    let (free, blocks) = (Ranges::none(), FxHashMap::default());
     Some(Mutex::new(Spill { file, end: 0, free, blocks }))
 });
 
@@ -69,18 +70,8 @@ fn whole_pages(bytes: usize) -> usize {
 pub fn allocate(bytes: usize) -> Option<*mut u8> {
     let mut s = SPILL.as_ref()?.lock();
     let size = whole_pages(bytes);
-    let at = match s.free.iter().position(|&(_, len)| len >= size) {
-        Some(k) => {
-            let (at, len) = s.free[k];
-            if len == size {
-                s.free.remove(k);
-            } else {
-                s.free[k] = (at + size, len - size);
-            }
-            at
-        }
-        None => s.end,
-    };
+    let end = s.end;
+    let at = s.free.take(size, 1).unwrap_or(end);
     let fd = s.file.as_raw_fd();
     // SAFETY: room is taken in a file of ours before it is mapped, so that touching the pages cannot fail later.
     let p = unsafe {
@@ -124,17 +115,7 @@ impl Spill {
         let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
         // SAFETY: a range of a file of ours that nothing maps.
         unsafe { libc::fallocate(self.file.as_raw_fd(), mode, at as libc::off_t, size as libc::off_t) };
-        let k = self.free.partition_point(|&(start, _)| start < at);
-        self.free.insert(k, (at, size));
-        // Neighbours become one.
-        if k + 1 < self.free.len() && self.free[k].0 + self.free[k].1 == self.free[k + 1].0 {
-            self.free[k].1 += self.free[k + 1].1;
-            self.free.remove(k + 1);
-        }
-        if k > 0 && self.free[k - 1].0 + self.free[k - 1].1 == self.free[k].0 {
-            self.free[k - 1].1 += self.free[k].1;
-            self.free.remove(k);
-        }
+        self.free.give(at, size);
     }
 }
 
