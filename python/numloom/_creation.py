@@ -117,34 +117,23 @@ def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> A
     return x.astype(dtype, copy=copy)
 
 
-@direct
-def empty(shape: Any, dtype: Any = None, order: Any = "C", *, device: Any = None, like: Any = None) -> Any:
-    if like is None and (device is None or device == "cpu"):
-        try:
-            return _core.empty(shape, dtype, order)
-        except Unsupported:
-            pass
-    return on_host(numpy.empty, "empty", (shape, dtype, order), {"device": device, "like": like})
+def _maker(name: str) -> Callable[..., Any]:
+    """`empty`, `zeros` or `ones`: one body, and no call in between."""
+    make, host = getattr(_core, name), getattr(numpy, name)
+
+    def made(shape: Any, dtype: Any = None, order: Any = "C", *, device: Any = None, like: Any = None) -> Any:
+        if like is None and (device is None or device == "cpu"):
+            try:
+                return make(shape, dtype, order)
+            except Unsupported:
+                pass
+        return on_host(host, name, (shape, dtype, order), {"device": device, "like": like})
+
+    made.__name__ = made.__qualname__ = name
+    return direct(made)
 
 
-@direct
-def zeros(shape: Any, dtype: Any = None, order: Any = "C", *, device: Any = None, like: Any = None) -> Any:
-    if like is None and (device is None or device == "cpu"):
-        try:
-            return _core.zeros(shape, dtype, order)
-        except Unsupported:
-            pass
-    return on_host(numpy.zeros, "zeros", (shape, dtype, order), {"device": device, "like": like})
-
-
-@direct
-def ones(shape: Any, dtype: Any = None, order: Any = "C", *, device: Any = None, like: Any = None) -> Any:
-    if like is None and (device is None or device == "cpu"):
-        try:
-            return _core.ones(shape, dtype, order)
-        except Unsupported:
-            pass
-    return on_host(numpy.ones, "ones", (shape, dtype, order), {"device": device, "like": like})
+empty, zeros, ones = _maker("empty"), _maker("zeros"), _maker("ones")
 
 
 @native

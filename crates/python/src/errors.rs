@@ -6,6 +6,7 @@ use pyo3::exceptions::{PyIndexError, PyMemoryError, PyRuntimeError, PyTypeError,
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use std::cell::RefCell;
+use std::time::Instant;
 
 pyo3::create_exception!(
     numloom,
@@ -105,7 +106,9 @@ thread_local! {
 fn collect_if_tight(py: Python<'_>) {
     if record::is_tight() {
         // What cannot be collected is still there when the work finds no room, and says so.
+        let start = Instant::now();
         let _ = py.import("gc").and_then(|gc| gc.call_method0("collect"));
+        record::looked_for_garbage(start.elapsed());
     }
 }
 

@@ -116,45 +116,24 @@ fn likelihood(op: &Operation, flag: u8) -> u8 {
     let inexact = op.outs[0].view.dtype.is_inexact();
     match map {
         MapOp::Scalar { op: scalar, .. } => {
+            let singular = matches!(
+                scalar,
+                Divide
+                    | FloorDivide
+                    | Remainder
+                    | Fmod
+                    | Divmod
+                    | Log
+                    | Log2
+                    | Log10
+                    | Log1p
+                    | Power
+                    | FloatPower
+                    | Arctanh
+            );
             let prone = match flag {
-                FP_DIVIDE => matches!(
-                    scalar,
-                    Divide
-                        | FloorDivide
-                        | Remainder
-                        | Fmod
-                        | Divmod
-                        | Reciprocal
-                        | Log
-                        | Log2
-                        | Log10
-                        | Log1p
-                        | Power
-                        | FloatPower
-                        | Arctanh
-                ),
-                FP_INVALID => matches!(
-                    scalar,
-                    Divide
-                        | FloorDivide
-                        | Remainder
-                        | Fmod
-                        | Divmod
-                        | Sqrt
-                        | Log
-                        | Log2
-                        | Log10
-                        | Log1p
-                        | Power
-                        | FloatPower
-                        | Arcsin
-                        | Arccos
-                        | Arccosh
-                        | Arctanh
-                        | Sin
-                        | Cos
-                        | Tan
-                ),
+                FP_DIVIDE => singular || matches!(scalar, Reciprocal),
+                FP_INVALID => singular || matches!(scalar, Sqrt | Arcsin | Arccos | Arccosh | Sin | Cos | Tan),
                 FP_OVERFLOW => {
                     matches!(scalar, Exp | Exp2 | Expm1 | Power | FloatPower | Multiply | Square | Sinh | Cosh | Ldexp)
                 }

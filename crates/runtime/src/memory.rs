@@ -375,19 +375,17 @@ pub fn instances() -> Vec<Instance> {
     all
 }
 
-/// Whether a look for garbage is due: half of the memory is taken, and the last look was not just now.
+/// When the next look for garbage is due.
+static LOOK_AFTER: Mutex<Option<Instant>> = Mutex::new(None);
+
+/// Whether half of the memory is taken, and the last look for garbage was long enough ago.
 pub fn is_tight() -> bool {
-    const PAUSE: Duration = Duration::from_millis(200);
-    static LAST: Mutex<Option<Instant>> = Mutex::new(None);
-    if live() < Memory::System.capacity() / 2 {
-        return false;
-    }
-    let mut last = LAST.lock();
-    let due = last.is_none_or(|t| t.elapsed() > PAUSE);
-    if due {
-        *last = Some(Instant::now());
-    }
-    due
+    live() >= Memory::System.capacity() / 2 && LOOK_AFTER.lock().is_none_or(|due| Instant::now() > due)
+}
+
+/// A look took so long: the next one waits until it is a hundredth of the time.
+pub fn looked_for_garbage(took: Duration) {
+    *LOOK_AFTER.lock() = Some(Instant::now() + took * 100);
 }
 
 pub fn show_usage() -> bool {

@@ -20,6 +20,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 pub use crate::explain::explain;
+pub use crate::memory::{is_tight, looked_for_garbage};
 pub use crate::spill::inline as still;
 pub use crate::sync::{Exposure, data, expose, is_ready, resolve, sync, sync_all, take_fp_reports};
 
@@ -580,11 +581,6 @@ pub fn to_system_memory(a: &Array) -> Result<()> {
 /// Counters for `numloom.stats()`: name, value and meaning, in the order to print.
 pub fn stats() -> Vec<(&'static str, u64, &'static str)> {
     crate::stats::all()
-}
-
-/// Whether memory is half full, and was not asked about a moment ago: looking for garbage takes time.
-pub fn is_tight() -> bool {
-    crate::memory::is_tight()
 }
 
 /// A line about long work on standard error, now and then, where the settings want one.
