@@ -9,6 +9,10 @@ from . import _core
 from ._core import OutOfMemoryError
 
 MIB = 1 << 20
+
+# The setting that sizes each kind of memory.
+FLAGS = {"SYSTEM_MEM": "--sysmem", "SOCKET_MEM": "--numamem", "FB_MEM": "--fbmem", "ZC_MEM": "--zcmem"}
+
 MOST_LISTED = 40
 
 
@@ -18,9 +22,12 @@ class Instance:
 
     id: int
     memory: str
+    number: int
     bytes: int
     dtype: str
     shape: tuple[int, ...]
+    low: tuple[int, ...]
+    high: tuple[int, ...]
     store_line: str | None
     operation: str
     operation_line: str | None
@@ -28,8 +35,7 @@ class Instance:
 
     def covering(self) -> str:
         """The elements it holds, first and last."""
-        low = ",".join("0" for _ in self.shape)
-        high = ",".join(str(n - 1) for n in self.shape)
+        low, high = (",".join(str(n) for n in end) for end in (self.low, self.high))
         return f"<{low}>..<{high}>"
 
 
@@ -39,6 +45,7 @@ class Report:
 
     bytes: int
     memory: str
+    number: int
     reserved: int
     available: int
     small: int
@@ -59,7 +66,7 @@ class Report:
     @property
     def advice(self) -> tuple[str, ...]:
         """What would have helped, the simplest first."""
-        flag = "--sysmem" if self.memory == "SYSTEM_MEM" else "--fbmem"
+        flag = FLAGS[self.memory]
         enough = mebibytes(self.reserved + self.bytes)
         words = [f"a pool of {enough} MiB would have been enough for this operation: {flag} {enough}"]
         unread = [i for i in self.instances if i.unread]
@@ -77,12 +84,15 @@ class Report:
                     f"most was made at {short(line)}: {count(found, 'array')} of {size(total)}; "
                     "an update in place (out=, +=) needs no new one"
                 )
-        words.append("--spill DIR lets arrays that are not in use move to a file")
+        if self.memory == "FB_MEM":
+            words.append("offload_to(x, target=StoreTarget.SYSMEM) moves an array out of the GPU's memory")
+        else:
+            words.append("--spill DIR lets arrays that are not in use move to a file")
         return tuple(words)
 
     def __str__(self) -> str:
         out = [
-            f"Failed to allocate {self.bytes} bytes ({size(self.bytes)}) on memory 1 (of kind {self.memory}) "
+            f"Failed to allocate {self.bytes} bytes ({size(self.bytes)}) on memory {self.number + 1} (of kind {self.memory}) "
             f"for {self.operation} at {short(self.line)}",
             f"corresponding to a LogicalStore allocated at {short(self.store_line or self.line)}",
             f"There is not enough space because Numloom is reserving {self.reserved} of the available "
@@ -120,10 +130,26 @@ class Pool:
     """A memory: how much it may hold, holds, and held at most."""
 
     memory: str
+    number: int
     capacity: int
     live: int
     peak: int
     instances: int
+
+    @property
+    def name(self) -> str:
+        """Kind and, where there can be several, number."""
+        return named(self.memory, self.number)
+
+
+@dataclasses.dataclass(frozen=True)
+class Channel:
+    """What was copied from one memory to another so far."""
+
+    source: str
+    target: str
+    copies: int
+    bytes: int
 
 
 @dataclasses.dataclass(frozen=True)
@@ -142,13 +168,17 @@ class MemoryUse:
     pools: tuple[Pool, ...]
     lines: tuple[Line, ...]
     instances: tuple[Instance, ...]
+    channels: tuple[Channel, ...] = ()
 
     def __str__(self) -> str:
         out = [f"{'memory':<12} {'capacity':>12} {'live':>12} {'peak':>12} instances"]
         out += [
-            f"{p.memory:<12} {size(p.capacity):>12} {size(p.live):>12} {size(p.peak):>12} {p.instances:>9}"
+            f"{p.name:<12} {size(p.capacity):>12} {size(p.live):>12} {size(p.peak):>12} {p.instances:>9}"
             for p in self.pools
         ]
+        if self.channels:
+            out.append("copies between memories:")
+            out += [f"  {size(c.bytes):>12}  {c.source} to {c.target}, {c.copies} times" for c in self.channels]
         for title, key in (("live bytes", "live"), ("peak bytes", "peak")):
             top = sorted((x for x in self.lines if getattr(x, key)), key=lambda x: -getattr(x, key))[:8]
             if top:
@@ -167,7 +197,13 @@ def memory() -> MemoryUse:
         tuple(Pool(**p) for p in now["pools"]),
         tuple(Line(*x) for x in now["lines"]),
         tuple(Instance(**i) for i in now["instances"]),
+        tuple(Channel(named(*source), named(*target), n, b) for source, target, n, b in now["channels"]),
     )
+
+
+def named(kind: str, number: int) -> str:
+    """A memory's kind, with its number where there are several of the kind."""
+    return f"{kind} {number}" if kind in ("FB_MEM", "SOCKET_MEM") else kind
 
 
 def mebibytes(n: int) -> int:

@@ -20,13 +20,10 @@ class StoreTarget(enum.IntEnum):
 def offload_to(array: Any, target: StoreTarget = StoreTarget.SYSMEM) -> None:
     """Move an array to a memory, and free it everywhere else.
 
-    There is system memory only for now: an array that was spilled comes back from its file. The memories of a GPU
-    are refused.
+    FBMEM is a GPU's own memory, ZCMEM pinned host memory that GPUs can read; without GPUs both are refused. Work that
+    comes later may bring the array to other memories again.
     """
-    target = StoreTarget(target)
-    if target in (StoreTarget.FBMEM, StoreTarget.ZCMEM):
-        raise ValueError(f"there is no {target.name} here: no GPU is in use")
-    _core.to_system_memory(array)
+    _core.offload(array, int(StoreTarget(target)))
 
 
 def stencil_hint(self: Any, low_offsets: tuple[int, ...], high_offsets: tuple[int, ...]) -> None:

@@ -29,6 +29,12 @@ CONFIGS = {
     "large-tiles": "--cpus 2 --min-cpu-chunk 1000000 --window-size 50",
     # A pool so small that arrays move to the file all the time.
     "spilling": f"--cpus 2 --sysmem 1 --spill {tempfile.gettempdir()}",
+    # Simulated devices, for everything. The last two have so little memory that arrays are moved out all the time.
+    "device": "--cpus 2 --gpus 1 --gpu-backend sim --fbmem 64 --min-gpu-chunk 1 --inline-size 0",
+    "mixed-devices": "--cpus 2 --gpus 2 --gpu-backend sim --fbmem 64 --min-gpu-chunk 64",
+    "full-device": "--cpus 2 --gpus 1 --gpu-backend sim --fbmem 4 --min-gpu-chunk 1 --inline-size 0",
+    "full-devices": f"--cpus 2 --gpus 3 --gpu-backend sim --fbmem 4 --zcmem 1 --sysmem 4 --min-gpu-chunk 8 --inline-size 16 "
+    f"--window-size 7 --spill {tempfile.gettempdir()}",
 }
 
 

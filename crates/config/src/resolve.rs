@@ -78,6 +78,10 @@ fn size_after(out: &mut Resolved, given: &Given, machine: &Machine) {
             _ => MINIMAL_SYSMEM,
         };
     }
+    // A simulated device lies in host memory, beside SYSTEM_MEM.
+    if !given.has("fbmem") && out.settings.gpu_backend == GpuBackend::Sim && out.settings.gpus > 0 {
+        out.settings.fbmem = (out.settings.sysmem / 4 / out.settings.gpus / MIB).max(1) * MIB;
+    }
     for field in ["cpus", "sysmem", "fbmem", "gpus"] {
         if auto && !given.has(field) {
             out.set_source(field, Source::Auto);

@@ -16,7 +16,11 @@ fn line(py: Python<'_>, at: Provenance) -> Option<String> {
 fn instance<'py>(py: Python<'py>, i: &Instance) -> PyResult<Bound<'py, PyDict>> {
     let d = PyDict::new(py);
     d.set_item("id", i.id)?;
+    let (low, high) = i.rectangle();
     d.set_item("memory", i.memory.name())?;
+    d.set_item("number", i.memory.number())?;
+    d.set_item("low", PyTuple::new(py, low.iter())?)?;
+    d.set_item("high", PyTuple::new(py, high.iter())?)?;
     d.set_item("bytes", i.bytes)?;
     d.set_item("dtype", i.dtype.name())?;
     d.set_item("shape", PyTuple::new(py, i.shape.iter())?)?;
@@ -30,6 +34,7 @@ fn facts<'py>(py: Python<'py>, e: &ExecError, a: &Account) -> PyResult<Bound<'py
     let d = PyDict::new(py);
     d.set_item("bytes", a.bytes)?;
     d.set_item("memory", a.memory.name())?;
+    d.set_item("number", a.memory.number())?;
     d.set_item("reserved", a.reserved)?;
     d.set_item("available", a.available)?;
     d.set_item("small", a.small)?;
@@ -61,6 +66,7 @@ fn memory_now(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     for l in memory::levels() {
         let p = PyDict::new(py);
         p.set_item("memory", l.memory.name())?;
+        p.set_item("number", l.memory.number())?;
         p.set_item("capacity", l.capacity)?;
         p.set_item("live", l.live)?;
         p.set_item("peak", l.peak)?;
@@ -68,6 +74,12 @@ fn memory_now(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
         pools.append(p)?;
     }
     d.set_item("pools", pools)?;
+    let channels = PyList::empty(py);
+    for t in memory::traffic() {
+        let end = |m: memory::Memory| (m.name(), m.number());
+        channels.append((end(t.from), end(t.to), t.copies, t.bytes))?;
+    }
+    d.set_item("channels", channels)?;
     let lines = PyList::empty(py);
     for (at, u) in memory::lines() {
         lines.append((line(py, at), u.live, u.peak))?;

@@ -5,7 +5,7 @@ use crate::fperr::Watch;
 use crate::handle::{self, NdArray};
 use numloom_ir::DType;
 use numloom_ir::view::Order;
-use numloom_runtime::record;
+use numloom_runtime::record::{self, Target};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 
@@ -37,18 +37,28 @@ fn stencil_hint(x: &Bound<'_, NdArray>, low: Vec<i64>, high: Vec<i64>) -> PyResu
     record::data(&array).map(|_| ()).map_err(|e| errors::raise(x.py(), e))
 }
 
-/// Brings the array's bytes to SYSTEM_MEM, if they lie in the spill file.
+/// Moves the array to a memory of a kind (0: system, 1: a device's, 2: pinned, 3: a socket's), and nowhere else.
 #[pyfunction]
-fn to_system_memory(x: &Bound<'_, PyAny>) -> PyResult<()> {
+fn offload(x: &Bound<'_, PyAny>, target: usize) -> PyResult<()> {
     let py = x.py();
     let Some(own) = handle::as_ndarray(x) else { return Err(PyTypeError::new_err("an array of numloom is needed")) };
+    let kinds = [
+        (Target::System, "SYSMEM", "--sysmem"),
+        (Target::Framebuffer, "FBMEM", "--gpus"),
+        (Target::ZeroCopy, "ZCMEM", "--gpus"),
+        (Target::Socket, "SOCKETMEM", "--numamem"),
+    ];
+    let Some(&(kind, name, flag)) = kinds.get(target) else { return Err(PyValueError::new_err("no such target")) };
+    let Some(memory) = record::memory_of_kind(kind) else {
+        return Err(PyValueError::new_err(format!("there is no {name} in this run: give {flag} to have some")));
+    };
     let array = handle::sized(own)?;
     errors::sync(py, &array)?;
-    py.detach(|| record::to_system_memory(&array)).map_err(|e| errors::raise(py, e))
+    py.detach(|| record::offload(&array, memory)).map_err(|e| errors::raise(py, e))
 }
 
 pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(clock, m)?)?;
     m.add_function(wrap_pyfunction!(stencil_hint, m)?)?;
-    m.add_function(wrap_pyfunction!(to_system_memory, m)?)
+    m.add_function(wrap_pyfunction!(offload, m)?)
 }

@@ -86,9 +86,12 @@ fn blamed(work: &Work, count: usize) -> Option<Vec<u8>> {
             let mut kept = plan.blamed.lock();
             let flags = work.flags.load(Ordering::Relaxed);
             if kept.times < OFTEN || flags & !kept.flags() != 0 {
-                let operands = prepare::addresses(&work.ops.lock(), plan, stores).ok()?;
-                // SAFETY: the task's stores are kept and nobody writes them before it has retired.
-                let raised = unsafe { numloom_cpu::blame(&plan.compiled, &plan.domain, &operands, params) }?;
+                let mut raised = vec![0u8; plan.compiled.kernel.instrs.len()];
+                for (domain, operands) in prepare::operands_of(work, plan, stores).ok()? {
+                    // SAFETY: the task's stores are kept and nobody writes them before it has retired.
+                    let part = unsafe { numloom_cpu::blame(&plan.compiled, &domain, &operands, params) }?;
+                    raised.iter_mut().zip(part).for_each(|(all, f)| *all |= f);
+                }
                 kept.replace(raised);
             }
             note(0, &plan.origins, &kept.raised);

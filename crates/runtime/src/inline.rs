@@ -27,9 +27,15 @@ type Result<T> = std::result::Result<T, ExecError>;
 pub fn is_possible<'a>(elements: usize, mut reads: impl Iterator<Item = &'a Array>, outs: &[&Array]) -> bool {
     elements <= numloom_config::current().inline_size
         && reads.all(|a| {
-            a.store.is_settled() && a.symbol().is_none() && !a.store.is_broken() && !is_slice_of_many(a, elements)
+            a.store.is_settled()
+                && a.symbol().is_none()
+                && !a.store.is_broken()
+                && !a.store.is_away()
+                && !is_slice_of_many(a, elements)
         })
-        && outs.iter().all(|a| a.store.is_idle() && a.symbol().is_none() && !is_slice_of_many(a, elements))
+        && outs
+            .iter()
+            .all(|a| a.store.is_idle() && a.symbol().is_none() && !a.store.is_away() && !is_slice_of_many(a, elements))
 }
 
 /// A middling slice of a large array is likely one of many: a loop over slices. Deferred, they merge.
@@ -167,6 +173,7 @@ pub fn run_small(op: MapOp, ins: &[Operand], out: &Array) -> Option<Result<u8>> 
         || n > numloom_config::current().inline_size
         || !is_dense(&out.view)
         || !out.store.is_idle()
+        || out.store.is_away()
         || out.symbol().is_some()
     {
         return None;
@@ -218,7 +225,8 @@ pub fn read_element(a: &Array, at: isize) -> Option<Value> {
 #[inline]
 pub fn write_element(a: &Array, at: isize, v: &Value) -> bool {
     let _still = spill::inline();
-    if v.dtype != a.view.dtype || !a.store.is_idle() || a.symbol().is_some() || a.store.is_broken() {
+    let store = &a.store;
+    if v.dtype != a.view.dtype || !store.is_idle() || store.is_away() || a.symbol().is_some() || store.is_broken() {
         return false;
     }
     let Ok(p) = a.store.materialise() else { return false };

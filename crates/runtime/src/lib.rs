@@ -22,17 +22,24 @@ mod plan;
 mod slices;
 
 // map, execute, retire
+mod channel;
 mod fp;
+mod ledger;
+mod mapper;
 pub mod memory;
 mod packed;
 mod piecemeal;
+mod placed;
 mod pool;
 mod prepare;
 mod ranges;
 mod region;
+mod reserved;
 mod retire;
+mod spans;
 mod spill;
 mod stats;
+mod streamed;
 mod taint;
 mod task;
 

@@ -1,23 +1,30 @@
-//! The memories: how many bytes each may hold, what lies in it and which line put it there, and what happens when
-//! something does not fit.
+//! The memories: how many bytes each may hold, and what happens when something does not fit.
 
 use crate::error::Account;
-use crate::provenance::Provenance;
+use crate::ledger;
+use crate::placed;
+use crate::reserved;
 use crate::spill;
 use crate::stats;
-use crate::store::Store;
 use crate::task::SCHEDULER;
-use numloom_ir::{DType, Dims};
 use parking_lot::Mutex;
-use rustc_hash::FxHashMap;
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-/// A kind of memory, by the name people know it by.
+pub use crate::channel::{Traffic, traffic};
+pub use crate::ledger::{Instance, Use, instances, lines};
+
+/// A memory, by the name people know its kind by.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Memory {
     System,
+    /// Host memory near the cores of one NUMA domain.
+    Socket(u8),
+    /// Pinned host memory that devices can read.
+    ZeroCopy,
+    /// A device's own.
+    Framebuffer(u8),
     Spill,
 }
 
@@ -25,8 +32,24 @@ impl Memory {
     pub fn name(self) -> &'static str {
         match self {
             Memory::System => "SYSTEM_MEM",
+            Memory::Socket(_) => "SOCKET_MEM",
+            Memory::ZeroCopy => "ZC_MEM",
+            Memory::Framebuffer(_) => "FB_MEM",
             Memory::Spill => "SPILL_FILE",
         }
+    }
+
+    /// Which of its kind it is.
+    pub fn number(self) -> usize {
+        match self {
+            Memory::Socket(k) | Memory::Framebuffer(k) => k as usize,
+            _ => 0,
+        }
+    }
+
+    /// Whether the CPU works on what lies there.
+    pub fn is_host(self) -> bool {
+        !matches!(self, Memory::Framebuffer(_))
     }
 
     /// Bytes it may hold.
@@ -34,6 +57,23 @@ impl Memory {
         match self {
             Memory::System => system_capacity(),
             Memory::Spill => spill::capacity(),
+            other => reserved::pool(other).map_or(0, |p| p.capacity),
+        }
+    }
+
+    /// Bytes that are taken or promised.
+    pub fn live(self) -> usize {
+        match self {
+            Memory::Spill => spill::level().0,
+            _ => self.budget().map_or(0, |(live, _)| live.load(Ordering::Acquire) as usize),
+        }
+    }
+
+    /// Bytes taken and the most there ever were.
+    fn budget(self) -> Option<(&'static AtomicU64, &'static AtomicU64)> {
+        match self {
+            Memory::System => Some((&stats::LIVE_BYTES, &stats::PEAK_BYTES)),
+            other => reserved::pool(other).map(|p| (&p.live, &p.peak)),
         }
     }
 }
@@ -51,46 +91,6 @@ fn system_capacity() -> usize {
         known => known,
     }
 }
-
-/// An array's bytes in a memory.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Instance {
-    pub id: u64,
-    pub memory: Memory,
-    pub bytes: usize,
-    pub dtype: DType,
-    pub shape: Dims,
-    /// The line that made the array.
-    pub store_at: Provenance,
-    /// The operation that made the instance.
-    pub op: &'static str,
-    pub op_at: Provenance,
-    /// The store, only to ask about it while the instance is in the table.
-    store: usize,
-}
-
-/// Instances smaller than this are counted together: there are many, and they come and go.
-pub const TRACKED: usize = 64 << 10;
-
-/// Bytes of a line's arrays: now, and the most at once.
-#[derive(Clone, Copy, Default)]
-pub struct Use {
-    pub live: usize,
-    pub peak: usize,
-}
-
-#[derive(Default)]
-struct Table {
-    instances: FxHashMap<usize, Instance>,
-    lines: FxHashMap<Provenance, Use>,
-    tracked: usize,
-}
-
-static TABLE: std::sync::LazyLock<Mutex<Table>> = std::sync::LazyLock::new(Mutex::default);
-static NEXT: AtomicU64 = AtomicU64::new(1);
-
-/// Bytes of SYSTEM_MEM that are taken or promised, and the most there ever were: counters like the others.
-use stats::{LIVE_BYTES as LIVE, PEAK_BYTES as PEAK};
 
 thread_local! {
     /// Bytes promised to this thread for the instances it is about to make.
@@ -133,8 +133,8 @@ fn count_down() -> bool {
 pub struct NoMemory(pub Box<Account>);
 
 impl NoMemory {
-    pub fn new(bytes: usize) -> NoMemory {
-        NoMemory(Box::new(account(bytes)))
+    pub fn new(memory: Memory, bytes: usize) -> NoMemory {
+        NoMemory(Box::new(ledger::account(memory, bytes)))
     }
 }
 
@@ -151,7 +151,7 @@ pub struct Room(());
 
 impl Drop for Room {
     fn drop(&mut self) {
-        give(PROMISED.replace(0));
+        give(Memory::System, PROMISED.replace(0));
         PROMISES.fetch_sub(1, Ordering::Relaxed);
     }
 }
@@ -174,7 +174,24 @@ pub fn room(bytes: usize) -> Result<Room, NoMemory> {
 #[inline]
 pub fn take(bytes: usize) -> Result<(), NoMemory> {
     let promised = PROMISES.load(Ordering::Relaxed) > 0 && take_promised(bytes);
-    if promised || try_take(bytes) || make_room(bytes) { Ok(()) } else { Err(NoMemory::new(bytes)) }
+    if promised || try_take(Memory::System, bytes) || make_room(bytes) {
+        Ok(())
+    } else {
+        Err(NoMemory::new(Memory::System, bytes))
+    }
+}
+
+/// Takes bytes of another memory. What nobody uses there moves out for them.
+pub fn take_in(memory: Memory, bytes: usize) -> Result<(), NoMemory> {
+    loop {
+        if try_take(memory, bytes) {
+            return Ok(());
+        }
+        let missing = (memory.live() + bytes).saturating_sub(memory.capacity());
+        if bytes > memory.capacity() || missing == 0 || !placed::evict(memory, missing) {
+            return Err(NoMemory::new(memory, bytes));
+        }
+    }
 }
 
 fn take_promised(bytes: usize) -> bool {
@@ -185,155 +202,57 @@ fn take_promised(bytes: usize) -> bool {
     promised >= bytes
 }
 
-/// Takes bytes whether they fit or not.
+/// Takes bytes of SYSTEM_MEM whether they fit or not.
 pub fn take_anyway(bytes: usize) {
-    LIVE.fetch_add(bytes as u64, Ordering::AcqRel);
+    stats::LIVE_BYTES.fetch_add(bytes as u64, Ordering::AcqRel);
 }
 
-pub fn give(bytes: usize) {
-    LIVE.fetch_sub(bytes as u64, Ordering::AcqRel);
+pub fn give(memory: Memory, bytes: usize) {
+    if let Some((live, _)) = memory.budget() {
+        live.fetch_sub(bytes as u64, Ordering::AcqRel);
+    }
 }
 
-fn live() -> usize {
-    LIVE.load(Ordering::Acquire) as usize
-}
-
+/// Takes bytes of a memory if there are so many left.
 #[inline]
-fn try_take(bytes: usize) -> bool {
-    if bytes > system_capacity() {
+pub fn try_take(memory: Memory, bytes: usize) -> bool {
+    let Some((live, peak)) = memory.budget() else { return false };
+    let capacity = memory.capacity();
+    if bytes > capacity {
         return false;
     }
-    let now = LIVE.fetch_add(bytes as u64, Ordering::AcqRel).saturating_add(bytes as u64);
-    if now > system_capacity() as u64 {
-        LIVE.fetch_sub(bytes as u64, Ordering::AcqRel);
+    let now = live.fetch_add(bytes as u64, Ordering::AcqRel).saturating_add(bytes as u64);
+    if now > capacity as u64 {
+        live.fetch_sub(bytes as u64, Ordering::AcqRel);
         return false;
     }
-    if now > PEAK.load(Ordering::Relaxed) {
-        PEAK.fetch_max(now, Ordering::Relaxed);
+    if now > peak.load(Ordering::Relaxed) {
+        peak.fetch_max(now, Ordering::Relaxed);
     }
     true
 }
 
-/// The ladder: wait for what is about to die, move what nobody uses to the spill file.
-fn make_room(bytes: usize) -> bool {
+/// The ladder of SYSTEM_MEM: wait for what is about to die, move what nobody uses elsewhere.
+pub fn make_room(bytes: usize) -> bool {
     if bytes > Memory::System.capacity() || spill::runs_inline() {
         return false;
     }
     loop {
-        if try_take(bytes) {
+        if try_take(Memory::System, bytes) {
             return true;
         }
-        let missing = (live() + bytes).saturating_sub(Memory::System.capacity());
-        if SCHEDULER.assist(BINDING.get()) || spill::evict(missing) {
+        let missing = (Memory::System.live() + bytes).saturating_sub(Memory::System.capacity());
+        if SCHEDULER.assist(BINDING.get()) || placed::evict(Memory::System, missing) || spill::evict(missing) {
             continue;
         }
-        return try_take(bytes);
+        return try_take(Memory::System, bytes);
     }
 }
 
-/// Notes an instance, if it is large enough to be told of.
-#[inline]
-pub fn note(address: *mut u8, memory: Memory, bytes: usize, store: &Store, op: &'static str, op_at: Provenance) {
-    if bytes < TRACKED {
-        return;
-    }
-    let (dtype, shape) = store.extent();
-    let store_at = store.provenance;
-    let id = NEXT.fetch_add(1, Ordering::Relaxed);
-    let instance =
-        Instance { id, memory, bytes, dtype, shape, store_at, op, op_at, store: store as *const Store as usize };
-    let mut table = TABLE.lock();
-    table.tracked += bytes;
-    let line = table.lines.entry(store_at).or_default();
-    line.live += bytes;
-    line.peak = line.peak.max(line.live);
-    table.instances.insert(address as usize, instance);
-}
-
-pub fn forget(address: *mut u8, bytes: usize) {
-    if bytes < TRACKED {
-        return;
-    }
-    let mut table = TABLE.lock();
-    if let Some(i) = table.instances.remove(&(address as usize)) {
-        table.tracked -= i.bytes;
-        if let Some(line) = table.lines.get_mut(&i.store_at) {
-            line.live -= i.bytes;
-        }
-    }
-}
-
-/// The instance at an address has moved.
-pub fn moved(from: *mut u8, to: *mut u8, memory: Memory) {
-    let mut table = TABLE.lock();
-    if let Some(mut i) = table.instances.remove(&(from as usize)) {
-        i.memory = memory;
-        table.instances.insert(to as usize, i);
-    }
-}
-
-/// Whether a tracked instance lies at the address, in that memory.
-pub fn lies_in(address: *mut u8, memory: Memory) -> bool {
-    TABLE.lock().instances.get(&(address as usize)).is_some_and(|i| i.memory == memory)
-}
-
-/// Moves instances to the spill file, the largest first, until `missing` bytes are free. False if none could be moved.
-pub fn evict(missing: usize) -> bool {
-    let mut leaving: Vec<(*const Store, *mut u8, usize)> = Vec::new();
-    {
-        let table = TABLE.lock();
-        let mut here: Vec<&Instance> = table.instances.values().filter(|i| i.memory == Memory::System).collect();
-        here.sort_unstable_by_key(|i| std::cmp::Reverse(i.bytes));
-        let mut bytes = 0;
-        for i in here {
-            if bytes >= missing {
-                break;
-            }
-            let store = i.store as *const Store;
-            // SAFETY: a store forgets its instance, under this lock, before it goes.
-            if let Some(from) = unsafe { (*store).begin_move() } {
-                bytes += i.bytes;
-                leaving.push((store, from, i.bytes));
-            }
-        }
-    }
-    // Not under the lock: what runs inline may need it.
-    spill::let_inline_pass();
-    let mut freed = 0;
-    for (store, from, bytes) in leaving {
-        // SAFETY: a store that is moving cannot go, see `finish_move`.
-        if unsafe { (*store).finish_move(from, Memory::Spill, spill::allocate) } {
-            freed += bytes;
-        }
-    }
-    freed > 0
-}
-
-/// What lies in SYSTEM_MEM now, and why `bytes` more do not fit.
-fn account(bytes: usize) -> Account {
-    let table = TABLE.lock();
-    let mut instances: Vec<Instance> =
-        table.instances.values().filter(|i| i.memory == Memory::System).cloned().collect();
-    instances.sort_by_key(|i| (std::cmp::Reverse(i.bytes), i.id));
-    let mut unread = Vec::new();
-    for i in &instances {
-        // SAFETY: as in `evict`.
-        let store = unsafe { &*(i.store as *const Store) };
-        if store.is_idle() {
-            unread.push(i.id);
-        }
-    }
-    let reserved = live();
-    let listed: usize = instances.iter().map(|i| i.bytes).sum();
-    Account {
-        bytes,
-        memory: Memory::System,
-        reserved,
-        available: Memory::System.capacity(),
-        small: reserved.saturating_sub(listed),
-        instances,
-        unread,
-        store_at: Provenance::default(),
+/// Waits, as a task that is being bound, until something changes.
+pub fn wait_for_others() {
+    if !SCHEDULER.assist(true) {
+        std::thread::yield_now();
     }
 }
 
@@ -346,32 +265,20 @@ pub struct Level {
     pub instances: usize,
 }
 
+/// Every memory there is.
 pub fn levels() -> Vec<Level> {
-    let count = |m: Memory| TABLE.lock().instances.values().filter(|i| i.memory == m).count();
-    let mut all = vec![Level {
-        memory: Memory::System,
-        capacity: Memory::System.capacity(),
-        live: live(),
-        peak: PEAK.load(Ordering::Relaxed) as usize,
-        instances: count(Memory::System),
-    }];
+    let level = |memory: Memory, peak: usize| Level {
+        memory,
+        capacity: memory.capacity(),
+        live: memory.live(),
+        peak,
+        instances: ledger::count(memory),
+    };
+    let mut all = vec![level(Memory::System, stats::PEAK_BYTES.load(Ordering::Relaxed) as usize)];
+    all.extend(reserved::all().iter().map(|p| level(p.memory, p.peak.load(Ordering::Relaxed) as usize)));
     if spill::is_on() {
-        let (live, peak) = spill::level();
-        let (memory, capacity) = (Memory::Spill, spill::capacity());
-        all.push(Level { memory, capacity, live, peak, instances: count(Memory::Spill) });
+        all.push(level(Memory::Spill, spill::level().1));
     }
-    all
-}
-
-/// Every line that made tracked arrays, with the bytes it holds now and held at most.
-pub fn lines() -> Vec<(Provenance, Use)> {
-    TABLE.lock().lines.iter().map(|(&at, &u)| (at, u)).collect()
-}
-
-/// Every tracked instance, largest first.
-pub fn instances() -> Vec<Instance> {
-    let mut all: Vec<Instance> = TABLE.lock().instances.values().cloned().collect();
-    all.sort_by_key(|i| (std::cmp::Reverse(i.bytes), i.id));
     all
 }
 
@@ -380,7 +287,7 @@ static LOOK_AFTER: Mutex<Option<Instant>> = Mutex::new(None);
 
 /// Whether half of the memory is taken, and the last look for garbage was long enough ago.
 pub fn is_tight() -> bool {
-    live() >= Memory::System.capacity() / 2 && LOOK_AFTER.lock().is_none_or(|due| Instant::now() > due)
+    Memory::System.live() >= Memory::System.capacity() / 2 && LOOK_AFTER.lock().is_none_or(|due| Instant::now() > due)
 }
 
 /// A look took so long: the next one waits until it is a hundredth of the time.

@@ -2,42 +2,36 @@
 //! memory is made and the library operation runs.
 
 use crate::error::{ErrorKind, ExecError};
+use crate::mapper::Touch;
 use crate::operation::{Kind, Operation, Place, Source};
-use crate::prepare::sized;
-use crate::task::{Prepared, raw_view};
+use crate::prepare::{self, sized};
+use crate::task::{Prepared, Work, raw_view};
 use numloom_ir::DType;
 use numloom_library::{Args, CountTrue, LibraryOp, Nonzero, Pack, RawView, Unpack};
 
 type Result<T> = std::result::Result<T, ExecError>;
 
-pub fn prepare(op: &Operation) -> Result<Prepared> {
+pub fn prepare(work: &Work, op: &Operation, ops: &[Operation]) -> Result<Prepared> {
     let place = |k: usize| match op.ins.get(k) {
         Some(Source::Place(p)) => Ok(p),
         _ => Err(internal(op, "a packed operation without its arrays")),
     };
     let library: Box<dyn LibraryOp> = match op.kind {
         Kind::Pack => {
-            fix_length(op, place(1)?)?;
+            fix_length(work, op, ops, place(1)?)?;
             Box::new(Pack::new())
         }
         Kind::Nonzero => {
-            fix_length(op, place(0)?)?;
+            fix_length(work, op, ops, place(0)?)?;
             Box::new(Nonzero::new())
         }
         _ => Box::new(Unpack::new()),
     };
-    for p in op.reads().chain(&op.outs) {
-        memory(op, p)?;
-    }
-    let view = |p: &Place| raw_view(&p.store, &sized(p));
-    let args = Args { ins: op.reads().map(view).collect(), outs: op.outs.iter().map(view).collect() };
+    let bases = prepare::held(work, ops, prepare::elements_of(op), || prepare::touches_of(op))?;
+    let args = prepare::arguments(&bases, op)?;
+    bases.keep(work);
     let phases = library.phases(&args);
     Ok(Prepared::Library { own: Some(library), args, phases })
-}
-
-fn memory(op: &Operation, p: &Place) -> Result<()> {
-    let got = p.store.materialise_for(op.name(), op.at);
-    got.map(|_| ()).map_err(|e| ExecError::no_memory(e, op.name(), op.at))
 }
 
 fn internal(op: &Operation, message: &str) -> ExecError {
@@ -45,13 +39,15 @@ fn internal(op: &Operation, message: &str) -> ExecError {
 }
 
 /// Counts the mask's trues once for all arrays that share the symbol, and sizes the outputs.
-fn fix_length(op: &Operation, mask: &Place) -> Result<()> {
-    memory(op, mask)?;
+fn fix_length(work: &Work, op: &Operation, ops: &[Operation], mask: &Place) -> Result<()> {
     let Some(symbol) = op.outs.first().and_then(|p| p.store.symbol.clone()) else {
         return Err(internal(op, "a packed result without a length"));
     };
     if symbol.get().is_none() {
-        let count = count_true(op, raw_view(&mask.store, &mask.view))?;
+        let reads = || vec![Touch { store: &mask.store, view: mask.view.clone(), reads: true, writes: false }];
+        let bases = prepare::held(work, ops, mask.view.size(), reads)?;
+        let count = count_true(op, raw_view(bases.of(&mask.store)?, &mask.view))?;
+        bases.keep(work);
         let _ = symbol.set(count);
     }
     for p in &op.outs {

@@ -75,7 +75,7 @@ fn release_temporaries(ops: &[Operation], done: usize) {
 
 /// Whether running one by one can help: there is more than one result to make.
 pub fn helps(work: &Work, e: &ExecError) -> bool {
-    let new = |stores: &mut dyn Iterator<Item = &Arc<Store>>| stores.filter(|s| s.ptr().is_null()).count();
+    let new = |stores: &mut dyn Iterator<Item = &Arc<Store>>| stores.filter(|s| s.is_bare()).count();
     let results = match &*work.payload.lock() {
         Some(Payload::Fused { stores, .. }) => new(&mut stores.iter()),
         Some(Payload::Chain { stores, .. }) => new(&mut stores.iter().flatten()),

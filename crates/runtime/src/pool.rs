@@ -1,8 +1,10 @@
 //! The memory pool: bytes of instances. Small ones come from the heap, large ones from blocks that are kept when
 //! they are freed.
 
+use crate::ledger;
 use crate::memory::{self, Memory, NoMemory};
 use crate::region::Region;
+use crate::reserved;
 use crate::spill;
 use numloom_threads::{Blocks, Source};
 use std::alloc::Layout;
@@ -27,21 +29,80 @@ pub fn rounded(nbytes: usize) -> usize {
 pub fn allocate(nbytes: usize) -> Result<*mut u8, NoMemory> {
     let size = rounded(nbytes);
     if memory::is_made_to_fail() {
-        return Err(NoMemory::new(nbytes));
+        return Err(NoMemory::new(Memory::System, nbytes));
     }
     if let Err(mut e) = memory::take(size) {
         e.0.bytes = nbytes;
-        // Small arrays do not move; where others can, they are not what fails.
-        if nbytes >= memory::TRACKED || !spill::is_on() {
+        // Small arrays do not move; where others can, they are not what fails. What runs inline cannot wait.
+        let little = nbytes < ledger::TRACKED && spill::is_on() || spill::runs_inline() && !spill::is_on();
+        if !little {
             return Err(e);
         }
         memory::take_anyway(size);
     }
     let got = if size < MAPPED { heap(size) } else { BLOCKS.take(size) };
     got.ok_or_else(|| {
-        memory::give(size);
-        NoMemory::new(nbytes)
+        memory::give(Memory::System, size);
+        NoMemory::new(Memory::System, nbytes)
     })
+}
+
+/// As `allocate`, if there is room now: waits for nobody and moves nothing.
+pub fn allocate_at_once(nbytes: usize) -> Option<*mut u8> {
+    let size = rounded(nbytes);
+    if !memory::try_take(Memory::System, size) {
+        return None;
+    }
+    let got = if size < MAPPED { heap(size) } else { BLOCKS.take(size) };
+    if got.is_none() {
+        memory::give(Memory::System, size);
+    }
+    got
+}
+
+/// Memory of the socket whose core this thread runs on, or of another one, if one has room.
+pub fn allocate_near(nbytes: usize) -> Option<(*mut u8, Memory)> {
+    let size = reserved::rounded(nbytes);
+    let (sockets, here) = (reserved::sockets(), reserved::socket_here());
+    let near_first = (0..sockets).map(|k| Memory::Socket(((here + k) % sockets) as u8));
+    if memory::is_made_to_fail() {
+        return None;
+    }
+    for memory in near_first.filter(|&m| memory::try_take(m, size)) {
+        match reserved::pool(memory).and_then(|p| p.take(size)) {
+            Some(p) => return Some((p, memory)),
+            None => memory::give(memory, size),
+        }
+    }
+    None
+}
+
+/// Bytes of a memory besides SYSTEM_MEM.
+pub fn allocate_in(memory: Memory, nbytes: usize) -> Result<*mut u8, NoMemory> {
+    let Some(pool) = reserved::pool(memory) else { return Err(NoMemory::new(memory, nbytes)) };
+    let size = reserved::rounded(nbytes);
+    if memory::is_made_to_fail() {
+        return Err(NoMemory::new(memory, nbytes));
+    }
+    memory::take_in(memory, size).map_err(|mut e| {
+        e.0.bytes = nbytes;
+        e
+    })?;
+    pool.take(size).ok_or_else(|| {
+        memory::give(memory, size);
+        NoMemory::new(memory, nbytes)
+    })
+}
+
+/// # Safety
+/// `ptr` must come from `allocate_in(memory, nbytes)` and not be used afterwards.
+pub unsafe fn free_in(memory: Memory, ptr: *mut u8, nbytes: usize) {
+    if let Some(pool) = reserved::pool(memory) {
+        let size = reserved::rounded(nbytes);
+        // SAFETY: the caller's.
+        unsafe { pool.give(ptr, size) };
+        memory::give(memory, size);
+    }
 }
 
 /// # Safety
@@ -55,7 +116,7 @@ pub unsafe fn free(ptr: *mut u8, nbytes: usize) {
         // SAFETY: a mapped block, from `take` of the same size.
         unsafe { BLOCKS.give(ptr, size) };
     }
-    memory::give(size);
+    memory::give(Memory::System, size);
 }
 
 fn heap(size: usize) -> Option<*mut u8> {

@@ -3,20 +3,23 @@
 use crate::array::UNSIZED;
 use crate::chain::{BoundStep, ChainRun};
 use crate::error::ExecError;
-use crate::memory;
+use crate::mapper::{self, Mapping, Part, Slab, Touch};
+use crate::memory::{self, Memory};
 use crate::node::{self, Spot, StoreId};
 use crate::operation::{Kind, Operation, Place, Source};
 use crate::packed;
 use crate::plan::{self, FusedPlan};
 use crate::pool;
 use crate::provenance::Provenance;
+use crate::reserved;
 use crate::retire;
 use crate::stats;
 use crate::store::Store;
+use crate::streamed;
 use crate::task::{Payload, Prepared, Work, raw_view};
 use numloom_cpu::{Launch, Operand, Output};
-use numloom_ir::Value;
 use numloom_ir::kernel::Instr;
+use numloom_ir::{Dims, Value};
 use numloom_library::Args;
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -37,8 +40,7 @@ fn bound(work: &Work) -> Result<Prepared> {
             if let Some(e) = poison(stores.iter()) {
                 return Err(e);
             }
-            let _room = room(ops, stores.iter())?;
-            bind(ops, plan, stores, params.clone())
+            fused(work, ops, plan, stores, params)
         }
         Some(Payload::Chain { plan, stores, params, blamed }) => {
             if let Some(e) = poison(stores.iter().flatten()) {
@@ -47,10 +49,19 @@ fn bound(work: &Work) -> Result<Prepared> {
             let kept = |(spot, _): &(&Spot, &Arc<Store>)| !plan.locals.iter().any(|(l, _)| *l == spot.store);
             let all = plan.steps.iter().zip(stores).flat_map(|(f, s)| f.spots().zip(s)).filter(kept);
             let _room = room(ops, all.map(|(_, s)| s))?;
+            let touched = || {
+                let all = plan.steps.iter().zip(stores).flat_map(|(f, s)| f.spots().zip(mapper::touches(f, s)));
+                let kept = all.filter(|(spot, _)| !plan.locals.iter().any(|(l, _)| *l == spot.store));
+                kept.map(|(_, t)| t).collect()
+            };
+            let elements: usize = plan.steps.iter().map(|f| f.domain.iter().product()).max().unwrap_or(0);
+            let bases = held(work, ops, elements, touched)?;
             let steps = plan.steps.iter().zip(stores).zip(params);
-            let steps = steps.map(|((f, s), p)| bind_step(ops, f, s, p, &plan.locals)).collect::<Result<Vec<_>>>()?;
+            let steps =
+                steps.map(|((f, s), p)| bind_step(&bases, f, s, p, &plan.locals)).collect::<Result<Vec<_>>>()?;
             let jit = numloom_config::current().jit;
             let run = ChainRun { plan: plan.clone(), steps, jit, blamed: blamed.clone() };
+            bases.keep(work);
             Ok(Prepared::Chain { tiles: run.tiles(), run })
         }
         Some(Payload::Opaque) => {
@@ -62,26 +73,143 @@ fn bound(work: &Work) -> Result<Prepared> {
             match &op.kind {
                 Kind::Library(library) => {
                     let _room = room(ops, op.reads().chain(&op.outs).map(|p| &p.store))?;
-                    for p in op.reads().chain(&op.outs) {
-                        address_for(op, &p.store)?;
-                    }
-                    let view = |p: &Place| raw_view(&p.store, &sized(p));
-                    let args = Args { ins: op.reads().map(view).collect(), outs: op.outs.iter().map(view).collect() };
+                    let elements = if library.follows_all() { 0 } else { elements_of(op) };
+                    let bases = held(work, ops, elements, || touches_of(op))?;
+                    let args = arguments(&bases, op)?;
+                    bases.keep(work);
                     let phases = library.phases(&args);
                     Ok(Prepared::Library { own: None, args, phases })
                 }
-                Kind::Pack | Kind::Unpack | Kind::Nonzero => packed::prepare(op),
-                Kind::Map(_) | Kind::Reduce { .. } => late(ops, op),
+                Kind::Pack | Kind::Unpack | Kind::Nonzero => packed::prepare(work, op, ops),
+                Kind::Map(_) | Kind::Reduce { .. } => late(work, ops, op),
             }
         }
     }
 }
 
+/// Where the arrays of a task lie while it runs.
+pub enum Bases<'a> {
+    /// At their own addresses.
+    Host(&'a [Operation]),
+    /// Where they are held.
+    Held(Mapping, Memory),
+}
+
+impl Bases<'_> {
+    /// Where byte zero of the store lies.
+    pub fn of(&self, store: &Store) -> Result<*mut u8> {
+        match self {
+            Bases::Host(ops) => memory(ops, store),
+            Bases::Held(mapping, memory) => Ok(mapping.base(*memory, store)),
+        }
+    }
+
+    /// Keeps them there until the task is over.
+    pub fn keep(self, work: &Work) {
+        if let Bases::Held(mapping, _) = self {
+            *work.mapping.lock() = Some(mapping);
+        }
+    }
+}
+
+/// A task over so many elements that runs in one memory: brings there what it touches.
+pub fn held<'a>(
+    work: &Work,
+    ops: &'a [Operation],
+    elements: usize,
+    touched: impl FnOnce() -> Vec<Touch<'a>>,
+) -> Result<Bases<'a>> {
+    if reserved::devices() == 0 {
+        return Ok(Bases::Host(ops));
+    }
+    let touches = touched();
+    let before = work.mapping.lock().take();
+    let (mut mapping, memory) = match before {
+        Some(m) => {
+            let memory = m.parts[0].memory;
+            (m, memory)
+        }
+        None => {
+            let memory = mapper::memory_for(&touches, elements);
+            (Mapping::begin(vec![Part { memory, slab: None }]), memory)
+        }
+    };
+    mapping.hold(memory, None, &touches, ops)?;
+    mapping.commit();
+    Ok(Bases::Held(mapping, memory))
+}
+
+/// What an operation that runs as it is touches. What it writes it may write in part.
+pub fn touches_of(op: &Operation) -> Vec<Touch<'_>> {
+    let reads = op.reads().map(|p| (p, false));
+    let all = reads.chain(op.outs.iter().map(|p| (p, true)));
+    all.map(|(p, writes)| Touch { store: &p.store, view: sized(p), reads: true, writes }).collect()
+}
+
+/// How many elements an operation touches in its largest array.
+pub fn elements_of(op: &Operation) -> usize {
+    op.reads().chain(&op.outs).map(|p| sized(p).size()).max().unwrap_or(0)
+}
+
+/// The operation's arrays as library operations take them.
+pub fn arguments(bases: &Bases, op: &Operation) -> Result<Args> {
+    let view = |p: &Place| Ok(raw_view(bases.of(&p.store)?, &sized(p)));
+    let ins = op.reads().map(view).collect::<Result<_>>()?;
+    Ok(Args { ins, outs: op.outs.iter().map(view).collect::<Result<_>>()? })
+}
+
+/// A fused task: in one memory, or in parts on several devices.
+fn fused(
+    work: &Work,
+    ops: &[Operation],
+    plan: &FusedPlan,
+    stores: &[Arc<Store>],
+    params: &[Value],
+) -> Result<Prepared> {
+    if reserved::devices() == 0 {
+        let _room = room(ops, stores.iter())?;
+        return Ok(Prepared::Launch(Box::new(launch(&Bases::Host(ops), plan, None, stores, params)?)));
+    }
+    let touches = mapper::touches(plan, stores);
+    let mut mapping = Mapping::begin(mapper::parts(plan, &touches));
+    let parts = mapping.parts.clone();
+    let _room = if parts[0].memory.is_host() { Some(room(ops, stores.iter())?) } else { None };
+    for part in &parts {
+        if let Err(e) = mapping.hold(part.memory, part.slab.as_ref(), &touches, ops) {
+            drop(mapping);
+            return if streamed::helps(&e, part.memory) {
+                streamed::run(work, ops, plan, stores, params, part.memory).unwrap_or(Err(e))
+            } else {
+                Err(e)
+            };
+        }
+    }
+    mapping.commit();
+    let mut bases = Bases::Held(mapping, parts[0].memory);
+    let mut launches = Vec::with_capacity(parts.len());
+    for part in &parts {
+        if let Bases::Held(_, memory) = &mut bases {
+            *memory = part.memory;
+        }
+        launches.push(launch(&bases, plan, part.slab.as_ref(), stores, params)?);
+    }
+    bases.keep(work);
+    if parts.len() == 1
+        && let Some(launch) = launches.pop()
+    {
+        return Ok(Prepared::Launch(Box::new(launch)));
+    }
+    let count = launches.iter().map(|l| l.phases().len()).max().unwrap_or(0);
+    let tiles = |phase: usize| launches.iter().map(|l| l.phases().get(phase).copied().unwrap_or(0)).sum();
+    let phases = (0..count).map(tiles).collect();
+    Ok(Prepared::Parts { launches, phases })
+}
+
 /// An elementwise operation or reduction over a length that has become known by now.
-fn late(ops: &[Operation], op: &Operation) -> Result<Prepared> {
+fn late(work: &Work, ops: &[Operation], op: &Operation) -> Result<Prepared> {
     let known = |p: &Place| Place { store: p.store.clone(), view: sized(p) };
     for p in &op.outs {
-        if p.view.shape.first() == Some(&UNSIZED) && p.store.ptr().is_null() {
+        if p.view.shape.first() == Some(&UNSIZED) && p.store.is_bare() {
             p.store.set_nbytes(sized(p).nbytes());
         }
     }
@@ -109,7 +237,7 @@ fn late(ops: &[Operation], op: &Operation) -> Result<Prepared> {
     let plan = plan::plan(&nodes, false);
     let Some(plan::TaskWork::Fused(fused)) = plan.tasks.first().map(|t| &t.work) else { return Ok(Prepared::Done) };
     let stores: Vec<_> = plan::stores_of(fused, &nodes);
-    bind(ops, fused, &stores, plan::param_values(fused, &nodes.nodes))
+    self::fused(work, ops, fused, &stores, &plan::param_values(fused, &nodes.nodes))
 }
 
 /// The place's view with the real length in the place of an unknown one.
@@ -127,7 +255,7 @@ fn poison<'a>(stores: impl Iterator<Item = &'a Arc<Store>>) -> Option<ExecError>
 
 /// A step of a chain: operands that live in a tile buffer get their offset inside a row for an address.
 fn bind_step(
-    ops: &[Operation],
+    bases: &Bases,
     plan: &FusedPlan,
     stores: &[Arc<Store>],
     params: &[Value],
@@ -137,7 +265,7 @@ fn bind_step(
         let local = locals.iter().position(|(s, _)| *s == spot.store);
         let base = match local {
             Some(_) => std::ptr::null_mut(),
-            None => memory(ops, store)?,
+            None => bases.of(store)?,
         };
         let ptr = base.wrapping_add(spot.view.offset);
         Ok((Operand { ptr, dtype: spot.view.dtype, strides: spot.view.strides.clone() }, local))
@@ -184,7 +312,7 @@ fn address_for(op: &Operation, store: &Store) -> Result<*mut u8> {
 /// Room for those of the stores that have no memory yet.
 fn room<'a>(ops: &[Operation], stores: impl Iterator<Item = &'a Arc<Store>>) -> Result<memory::Room> {
     let mut new: SmallVec<[&Arc<Store>; 8]> = SmallVec::new();
-    for s in stores.filter(|s| s.ptr().is_null() && s.nbytes() > 1024) {
+    for s in stores.filter(|s| s.is_bare() && s.nbytes() > 1024) {
         if !new.iter().any(|n| Arc::ptr_eq(n, s)) {
             new.push(s);
         }
@@ -216,41 +344,79 @@ fn count_traffic(plan: &FusedPlan, locals: &[(StoreId, usize)]) {
     }
 }
 
-/// The plan's operands in memory.
-pub fn addresses(ops: &[Operation], plan: &FusedPlan, stores: &[Arc<Store>]) -> Result<Vec<Operand>> {
-    plan.operands.iter().zip(stores).map(|(spot, store)| address(ops, spot, store)).collect()
+/// The domains and operands of a task that has run, part by part.
+pub fn operands_of(work: &Work, plan: &FusedPlan, stores: &[Arc<Store>]) -> Result<Vec<(Dims, Vec<Operand>)>> {
+    let ops = work.ops.lock();
+    let kept = work.mapping.lock().take();
+    let Some(mapping) = kept else {
+        return Ok(vec![(plan.domain.clone(), addresses(&Bases::Host(&ops), plan, None, stores)?)]);
+    };
+    let parts = mapping.parts.clone();
+    let mut bases = Bases::Held(mapping, parts[0].memory);
+    let mut all = Vec::with_capacity(parts.len());
+    for part in &parts {
+        if let Bases::Held(_, memory) = &mut bases {
+            *memory = part.memory;
+        }
+        let slab = part.slab.as_ref();
+        all.push((domain_of(plan, slab), addresses(&bases, plan, slab, stores)?));
+    }
+    bases.keep(work);
+    Ok(all)
 }
 
-fn address(ops: &[Operation], spot: &Spot, store: &Store) -> Result<Operand> {
-    let base = memory(ops, store)?;
-    Ok(Operand {
-        // SAFETY: a view's offset lies inside its store.
-        ptr: unsafe { base.add(spot.view.offset) },
-        dtype: spot.view.dtype,
-        strides: spot.view.strides.clone(),
-    })
+fn domain_of(plan: &FusedPlan, slab: Option<&Slab>) -> Dims {
+    let mut domain = plan.domain.clone();
+    if let Some(slab) = slab {
+        domain[slab.axis] = slab.range.len();
+    }
+    domain
 }
 
-fn bind(ops: &[Operation], plan: &FusedPlan, stores: &[Arc<Store>], params: Vec<Value>) -> Result<Prepared> {
-    let operands = addresses(ops, plan, stores)?;
+/// The plan's operands in memory, all of them or a slab.
+fn addresses(bases: &Bases, plan: &FusedPlan, slab: Option<&Slab>, stores: &[Arc<Store>]) -> Result<Vec<Operand>> {
+    plan.operands.iter().zip(stores).map(|(spot, store)| address(bases, spot, slab, store)).collect()
+}
+
+fn address(bases: &Bases, spot: &Spot, slab: Option<&Slab>, store: &Store) -> Result<Operand> {
+    let base = bases.of(store)?;
+    let offset = match slab {
+        Some(slab) => mapper::within(&spot.view, slab).offset,
+        None => spot.view.offset,
+    };
+    Ok(Operand { ptr: base.wrapping_add(offset), dtype: spot.view.dtype, strides: spot.view.strides.clone() })
+}
+
+/// The kernel bound to memory, over all of its domain or a slab.
+pub fn launch(
+    bases: &Bases,
+    plan: &FusedPlan,
+    slab: Option<&Slab>,
+    stores: &[Arc<Store>],
+    params: &[Value],
+) -> Result<Launch> {
+    let operands = addresses(bases, plan, slab, stores)?;
     let outputs = plan
         .folded
         .iter()
         .zip(&stores[plan.operands.len()..])
-        .map(|(f, store)| Ok(Output { operand: address(ops, &f.spot, store)?, initial: f.initial }))
+        .map(|(f, store)| Ok(Output { operand: address(bases, &f.spot, slab, store)?, initial: f.initial }))
         .collect::<Result<Vec<_>>>()?;
-    count_traffic(plan, &[]);
+    if slab.is_none_or(|s| s.range.start == 0) {
+        count_traffic(plan, &[]);
+    }
     let settings = numloom_config::current();
-    let reduced: Vec<bool> = (0..plan.domain.len()).map(|a| plan.reduced >> a.min(63) & 1 == 1).collect();
-    Ok(Prepared::Launch(Box::new(Launch::new(
+    let domain = domain_of(plan, slab);
+    let reduced: Vec<bool> = (0..domain.len()).map(|a| plan.reduced >> a.min(63) & 1 == 1).collect();
+    Ok(Launch::new(
         &plan.compiled,
-        &plan.domain,
+        &domain,
         operands,
-        params,
+        params.to_vec(),
         &reduced,
         outputs,
         settings.min_cpu_chunk,
         settings.cpus,
         settings.jit,
-    ))))
+    ))
 }

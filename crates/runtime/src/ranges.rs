@@ -26,6 +26,14 @@ impl Ranges {
         None
     }
 
+    /// First unit and length of all that is free, while that is one range.
+    pub fn extent(&self) -> Option<(usize, usize)> {
+        match self.0.as_slice() {
+            [one] => Some(*one),
+            _ => None,
+        }
+    }
+
     pub fn give(&mut self, at: usize, size: usize) {
         let k = self.0.partition_point(|&(start, _)| start < at);
         self.0.insert(k, (at, size));

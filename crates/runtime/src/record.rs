@@ -3,7 +3,8 @@
 use crate::array::{Array, UNSIZED};
 use crate::error::{ErrorKind, ExecError};
 use crate::inline;
-use crate::memory::TRACKED;
+use crate::ledger::TRACKED;
+use crate::memory::{self, Memory};
 use crate::node::conflict;
 use crate::operation::Kind;
 use crate::provenance::Provenance;
@@ -190,7 +191,7 @@ pub fn run_small(op: MapOp, ins: &[Operand], out: &Array) -> Option<Result<u8>> 
 /// Whether an operation on the array is likely to be recorded: it is large, or not there yet.
 #[inline]
 pub fn is_deferred(a: &Array) -> bool {
-    !a.store.is_settled() || a.symbol().is_some() || a.view.size() > inline::SMALL
+    !a.store.is_settled() || a.store.is_away() || a.symbol().is_some() || a.view.size() > inline::SMALL
 }
 
 pub use crate::inline::{iota_new, pack_small, read_element, select_new, take_small, write_element};
@@ -352,8 +353,8 @@ fn library_through_copy(
 fn run_library(op: &dyn LibraryOp, ins: &[&Array], outs: &[&Array]) -> Result<u8> {
     let _still = spill::inline();
     let view = |a: &&Array| -> Result<numloom_library::RawView> {
-        a.store.materialise().map_err(|e| ExecError::no_memory(e, op.name(), Provenance::default()))?;
-        Ok(crate::task::raw_view(&a.store, &a.view))
+        let base = a.store.materialise().map_err(|e| ExecError::no_memory(e, op.name(), Provenance::default()))?;
+        Ok(crate::task::raw_view(base, &a.view))
     };
     let args =
         Args { ins: ins.iter().map(view).collect::<Result<_>>()?, outs: outs.iter().map(view).collect::<Result<_>>()? };
@@ -573,9 +574,33 @@ pub fn clock(nanoseconds: u64, out: &Array, at: Provenance) -> Result<()> {
     Ok(())
 }
 
-/// Brings an array that is there back from the spill file.
-pub fn to_system_memory(a: &Array) -> Result<()> {
-    a.store.bring_home().map_err(|e| ExecError::no_memory(e, "offload_to", a.store.provenance))
+/// A kind of memory that an array can be put in.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Target {
+    System,
+    Framebuffer,
+    ZeroCopy,
+    Socket,
+}
+
+/// The memory of that kind with most room, if there is one in this run.
+pub fn memory_of_kind(target: Target) -> Option<Memory> {
+    let room = |m: &Memory| m.capacity() - m.live().min(m.capacity());
+    let all = memory::levels().into_iter().map(|l| l.memory);
+    let fits = |m: &Memory| match target {
+        Target::System => *m == Memory::System,
+        Target::Framebuffer => matches!(m, Memory::Framebuffer(_)),
+        Target::ZeroCopy => *m == Memory::ZeroCopy,
+        Target::Socket => matches!(m, Memory::Socket(_)),
+    };
+    all.filter(fits).rev().max_by_key(room)
+}
+
+/// Moves an array that is there to a memory, and frees it everywhere else.
+pub fn offload(a: &Array, to: Memory) -> Result<()> {
+    sync::wait_until_idle(&a.store);
+    let moved = if to.is_host() { a.store.move_to_host(to) } else { a.store.move_to_device(to) };
+    moved.map_err(|e| ExecError::no_memory(e, "offload_to", a.store.provenance))
 }
 
 /// Counters for `numloom.stats()`: name, value and meaning, in the order to print.

@@ -36,6 +36,7 @@ pub fn retire(work: &Work, error: Option<ExecError>) {
         }
     }
     work.payload.lock().take();
+    work.mapping.lock().take();
     for op in &ops {
         op.withdraw();
     }

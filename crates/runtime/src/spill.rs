@@ -1,8 +1,11 @@
 //! The spill file: where arrays lie that do not fit in memory. It is mapped, so tasks work on them as anywhere; the
 //! operating system moves the pages. It has no name: whatever ends the process, nothing of it stays.
 
-use crate::memory;
+use crate::ledger;
+use crate::memory::Memory;
 use crate::ranges::Ranges;
+use crate::reserved;
+use crate::store::Store;
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 use std::cell::Cell;
@@ -120,8 +123,30 @@ impl Spill {
 }
 
 /// Moves arrays that nobody uses to the file until `missing` bytes of memory are free; false if none could be moved.
+/// The largest go first.
 pub fn evict(missing: usize) -> bool {
-    is_on() && memory::evict(missing)
+    if !is_on() {
+        return false;
+    }
+    let mut leaving: Vec<(*const Store, *mut u8, usize)> = Vec::new();
+    let mut bytes = 0;
+    ledger::look_through(Memory::System, |store, instance| {
+        if let Some(from) = store.begin_move() {
+            bytes += instance.bytes;
+            leaving.push((store, from, instance.bytes));
+        }
+        bytes < missing
+    });
+    // Not under the ledger's lock: what runs inline may need it.
+    let_inline_pass();
+    let mut freed = 0;
+    for (store, from, bytes) in leaving {
+        // SAFETY: a store that is moving cannot go, see `finish_move`.
+        if unsafe { (*store).finish_move(from, Memory::Spill, allocate) } {
+            freed += bytes;
+        }
+    }
+    freed > 0
 }
 
 /// Odd while an operation runs inline: it looks at addresses without telling the stores.
@@ -142,7 +167,7 @@ static WATCHED: AtomicBool = AtomicBool::new(false);
 
 /// Called before threads start.
 pub fn watch() {
-    WATCHED.store(numloom_config::current().spill.is_some(), Ordering::SeqCst);
+    WATCHED.store(numloom_config::current().spill.is_some() || reserved::devices() > 0, Ordering::SeqCst);
 }
 
 /// Held by operations that run inline, so that an array does not move under them. They hold the interpreter's lock,

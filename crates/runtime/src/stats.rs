@@ -29,6 +29,7 @@ counters! {
     SYNCS: "sync points";
     BYTES_READ: "bytes read by tasks";
     BYTES_WRITTEN: "bytes written by tasks";
+    EVICTIONS: "instances moved out of a full memory";
     LIVE_BYTES: "bytes of instances in SYSTEM_MEM now";
     PEAK_BYTES: "most bytes of instances in SYSTEM_MEM at once";
 }

@@ -1,9 +1,13 @@
 //! A store: a logical array of bytes, with the line that made it and its memory once it has one.
 
 use crate::error::ExecError;
-use crate::memory::{self, Memory, NoMemory};
+use crate::ledger;
+use crate::memory::{Memory, NoMemory};
+use crate::placed::{self, Replica};
 use crate::pool;
 use crate::provenance::Provenance;
+use crate::reserved;
+use crate::spans::Span;
 use crate::spill;
 use crate::task::Task;
 use numloom_ir::{DType, Dims, ScalarOp, Value, View};
@@ -19,7 +23,9 @@ pub type Symbol = Arc<OnceLock<usize>>;
 pub struct Store {
     /// Bytes; of a data-dependent store 0 until its symbol is set.
     nbytes: AtomicUsize,
-    data: AtomicPtr<u8>,
+    pub(crate) data: AtomicPtr<u8>,
+    /// Its bytes in several memories; empty while the address says it all.
+    pub(crate) placed: Mutex<Vec<Replica>>,
     pub(crate) provenance: Provenance,
     /// Type and extents of a store large enough to be told of.
     extent: OnceLock<Box<(DType, Dims)>>,
@@ -106,7 +112,9 @@ const SMALL: usize = 1024;
 const SMALL_ALIGN: usize = 16;
 
 /// Stands for the address while the bytes move.
-const MOVING: *mut u8 = std::ptr::without_provenance_mut(1);
+pub(crate) const MOVING: *mut u8 = std::ptr::without_provenance_mut(1);
+/// Stands for the address while there are replicas.
+pub(crate) const AWAY: *mut u8 = std::ptr::without_provenance_mut(2);
 
 #[inline]
 fn small_layout(nbytes: usize) -> Layout {
@@ -126,13 +134,40 @@ fn allocate(nbytes: usize) -> Result<*mut u8, NoMemory> {
         return pool::allocate(nbytes);
     }
     let p = allocate_small(nbytes);
-    if p.is_null() { Err(NoMemory::new(nbytes)) } else { Ok(p) }
+    if p.is_null() { Err(NoMemory::new(Memory::System, nbytes)) } else { Ok(p) }
+}
+
+/// The same in SYSTEM_MEM without waiting for others or moving anything.
+pub(crate) fn allocate_at_once(nbytes: usize) -> Option<*mut u8> {
+    if nbytes > SMALL {
+        return pool::allocate_at_once(nbytes);
+    }
+    let p = allocate_small(nbytes);
+    (!p.is_null()).then_some(p)
+}
+
+/// Host memory for an array: near the thread where sockets have memory of their own, else SYSTEM_MEM, else the file.
+pub(crate) fn allocate_host(nbytes: usize) -> Result<(*mut u8, Memory), NoMemory> {
+    // Settings are not read for small arrays: there are some before the driver has settled them.
+    if nbytes >= ledger::TRACKED
+        && reserved::sockets() > 0
+        && let Some(found) = pool::allocate_near(nbytes)
+    {
+        return Ok(found);
+    }
+    match allocate(nbytes) {
+        Ok(p) => Ok((p, Memory::System)),
+        Err(e) => match (nbytes >= ledger::TRACKED).then(|| spill::allocate(nbytes)).flatten() {
+            Some(p) => Ok((p, Memory::Spill)),
+            None => Err(e),
+        },
+    }
 }
 
 /// # Safety
 /// `p` must come from `allocate(nbytes)` and not be used afterwards.
 #[inline]
-unsafe fn free(p: *mut u8, nbytes: usize) {
+pub(crate) unsafe fn free(p: *mut u8, nbytes: usize) {
     if nbytes > SMALL { pool::free(p, nbytes) } else { std::alloc::dealloc(p, small_layout(nbytes)) }
 }
 
@@ -142,6 +177,7 @@ impl Store {
         Store {
             nbytes: AtomicUsize::new(nbytes),
             data: AtomicPtr::new(std::ptr::null_mut()),
+            placed: Mutex::new(Vec::new()),
             provenance,
             extent: OnceLock::new(),
             handles: AtomicU32::new(0),
@@ -163,7 +199,7 @@ impl Store {
     /// Notes what a new store is for, if it is large enough to be told of.
     #[inline]
     pub(crate) fn note_extent(&self, view: &View) {
-        if self.nbytes() >= memory::TRACKED {
+        if self.nbytes() >= ledger::TRACKED {
             let _ = self.extent.set(Box::new((view.dtype, view.shape.clone())));
         }
     }
@@ -223,36 +259,52 @@ impl Store {
         self.nbytes.store(nbytes, Ordering::Release);
     }
 
-    /// The address of the bytes; null while the store has none.
+    /// The address of the bytes; null while the store has none, or has them in several memories.
     #[inline]
     pub fn ptr(&self) -> *mut u8 {
         let p = self.data.load(Ordering::Acquire);
-        if p == MOVING { self.arrived() } else { p }
+        if p == MOVING || p == AWAY { self.arrived() } else { p }
     }
 
     #[cold]
     fn arrived(&self) -> *mut u8 {
         loop {
-            let p = self.data.load(Ordering::Acquire);
-            if p != MOVING {
-                return p;
+            match self.data.load(Ordering::Acquire) {
+                MOVING => std::thread::yield_now(),
+                AWAY => return std::ptr::null_mut(),
+                p => return p,
             }
-            std::thread::yield_now();
         }
     }
 
-    /// Back to SYSTEM_MEM from the spill file, unless it is there or in use.
-    pub(crate) fn bring_home(&self) -> Result<(), NoMemory> {
-        if !memory::lies_in(self.ptr(), Memory::Spill) {
+    /// Whether it has no bytes anywhere.
+    #[inline]
+    pub(crate) fn is_bare(&self) -> bool {
+        self.data.load(Ordering::Acquire).is_null()
+    }
+
+    /// The memory that an address of this store lies in.
+    pub(crate) fn memory_of(&self, p: *mut u8) -> Memory {
+        let told = self.nbytes() >= ledger::TRACKED || reserved::exist();
+        told.then(|| ledger::memory_at(p)).flatten().unwrap_or(Memory::System)
+    }
+
+    /// To SYSTEM_MEM or to pinned memory, and nowhere else, unless it is there or in use.
+    pub(crate) fn move_to_host(&self, memory: Memory) -> Result<(), NoMemory> {
+        if self.is_away() {
+            self.at_home(&(0..self.nbytes()), true)?;
+        }
+        let (p, n) = (self.ptr(), self.nbytes());
+        if p.is_null() || self.memory_of(p) == memory {
             return Ok(());
         }
-        let mut room = Some(pool::allocate(self.nbytes())?);
+        let mut room = Some(if memory == Memory::System { allocate(n)? } else { pool::allocate_in(memory, n)? });
         if let Some(from) = self.begin_move() {
             spill::let_inline_pass();
-            self.finish_move(from, Memory::System, |_| room.take());
+            self.finish_move(from, memory, |_| room.take());
         }
         // SAFETY: nobody took the block.
-        room.into_iter().for_each(|p| unsafe { pool::free(p, self.nbytes()) });
+        room.into_iter().for_each(|p| unsafe { placed::free_in(memory, p, n) });
         Ok(())
     }
 
@@ -262,12 +314,11 @@ impl Store {
         if self.owner.is_some() || !self.is_idle() || self.exposed.load(Ordering::SeqCst) > 0 {
             return None;
         }
-        let from = self.data.swap(MOVING, Ordering::SeqCst);
-        if from.is_null() || from == MOVING {
-            self.data.store(from, Ordering::Release);
+        let from = self.data.load(Ordering::SeqCst);
+        if from.is_null() || from == MOVING || from == AWAY {
             return None;
         }
-        Some(from)
+        self.data.compare_exchange(from, MOVING, Ordering::SeqCst, Ordering::SeqCst).ok()
     }
 
     /// Copies the bytes to a block that `allocate` gives, unless somebody did come before `begin_move`. True if they
@@ -286,14 +337,15 @@ impl Store {
         };
         // SAFETY: both blocks have the store's size, and nobody else touches either.
         unsafe { std::ptr::copy_nonoverlapping(from, to, n) };
-        memory::moved(from, to, memory);
-        self.data.store(to, Ordering::Release);
-        // SAFETY: the bytes came from `allocate` or the file, and nobody has their address any more.
-        unsafe {
-            if !spill::free(from) {
-                free(from, n);
-            }
+        let old = self.memory_of(from);
+        if ledger::is_tracked(old, n) {
+            ledger::moved(from, to, memory);
+        } else {
+            ledger::note(to, memory, 0..n, self, "offload_to", self.provenance);
         }
+        self.data.store(to, Ordering::Release);
+        // SAFETY: nobody has the old address any more.
+        unsafe { placed::free_in(old, from, n) };
         true
     }
 
@@ -309,6 +361,14 @@ impl Store {
         if p.is_null() { self.allocate("array", self.provenance) } else { Ok(p) }
     }
 
+    /// The address where these bytes can be read on the host, allocating on first use.
+    pub(crate) fn for_host(&self, span: &Span) -> Result<*mut u8, NoMemory> {
+        if self.is_away() {
+            return self.at_home(span, self.exposed.load(Ordering::Acquire) > 0);
+        }
+        self.materialise()
+    }
+
     /// The same, for an operation and its line.
     #[inline]
     pub fn materialise_for(&self, op: &'static str, at: Provenance) -> Result<*mut u8, NoMemory> {
@@ -317,32 +377,23 @@ impl Store {
     }
 
     fn allocate(&self, op: &'static str, at: Provenance) -> Result<*mut u8, NoMemory> {
+        if self.is_away() {
+            return self.at_home(&(0..self.nbytes()), true);
+        }
         let n = self.nbytes();
-        let (p, memory) = match allocate(n) {
-            Ok(p) => (p, Memory::System),
-            Err(mut e) => match (n >= memory::TRACKED).then(|| spill::allocate(n)).flatten() {
-                Some(p) => (p, Memory::Spill),
-                None => {
-                    e.0.store_at = self.provenance;
-                    return Err(e);
-                }
-            },
-        };
+        let (p, memory) = allocate_host(n).map_err(|mut e| {
+            e.0.store_at = self.provenance;
+            e
+        })?;
         match self.data.compare_exchange(std::ptr::null_mut(), p, Ordering::AcqRel, Ordering::Acquire) {
             Ok(_) => {
-                memory::note(p, memory, n, self, op, at);
+                ledger::note(p, memory, 0..n, self, op, at);
                 Ok(p)
             }
-            Err(other) => {
+            Err(_) => {
                 // SAFETY: `p` was never shared.
-                unsafe {
-                    if memory == Memory::System {
-                        free(p, n);
-                    } else {
-                        spill::free(p);
-                    }
-                }
-                Ok(if other == MOVING { self.arrived() } else { other })
+                unsafe { placed::free_in(memory, p, n) };
+                self.materialise()
             }
         }
     }
@@ -358,21 +409,21 @@ impl Store {
 
     /// Gives the memory back. Nobody may read the contents any more.
     pub(crate) fn release(&self) {
-        if self.owner.is_some() {
+        if self.release_replicas() || self.owner.is_some() {
             return;
         }
-        let mut p = self.ptr();
-        while let Err(other) = self.data.compare_exchange(p, std::ptr::null_mut(), Ordering::AcqRel, Ordering::Acquire)
-        {
-            p = if other == MOVING { self.arrived() } else { other };
-        }
-        if !p.is_null() {
-            memory::forget(p, self.nbytes());
-            // SAFETY: the bytes came from `allocate`, and nobody uses them any more.
-            unsafe {
-                if !spill::free(p) {
-                    free(p, self.nbytes());
-                }
+        loop {
+            let p = self.ptr();
+            if p.is_null() {
+                return;
+            }
+            let memory = self.memory_of(p);
+            let gone = self.data.compare_exchange(p, std::ptr::null_mut(), Ordering::AcqRel, Ordering::Acquire);
+            if gone.is_ok() {
+                ledger::forget(p, memory, self.nbytes());
+                // SAFETY: the bytes are this store's, and nobody uses them any more.
+                unsafe { placed::free_in(memory, p, self.nbytes()) };
+                return;
             }
         }
     }
@@ -398,10 +449,10 @@ impl Store {
 impl Drop for Store {
     fn drop(&mut self) {
         let (p, n) = (*self.data.get_mut(), *self.nbytes.get_mut());
-        if p.is_null() || self.owner.is_some() {
+        if p.is_null() || self.owner.is_some() && p != AWAY {
             return;
         }
-        if n < memory::TRACKED {
+        if n < ledger::TRACKED && !reserved::exist() {
             // SAFETY: the last reference is going; the bytes came from `allocate`, and small ones never move.
             unsafe { free(p, n) };
         } else {

@@ -75,7 +75,8 @@ pub fn resolve(a: &mut Array) -> Result<()> {
 
 /// The address of the view's first element. The array must be ready; memory is made if nothing wrote it yet.
 pub fn data(a: &Array) -> Result<*mut u8> {
-    let base = a.store.materialise().map_err(|e| ExecError::no_memory(e, "array", a.store.provenance))?;
+    let (low, high) = a.view.byte_bounds();
+    let base = a.store.for_host(&(low..high)).map_err(|e| ExecError::no_memory(e, "array", a.store.provenance))?;
     // SAFETY: a view's offset lies inside its store.
     Ok(unsafe { base.add(a.view.offset) })
 }
@@ -85,12 +86,17 @@ pub struct Exposure(Array);
 
 /// Foreign code may write, so what was recorded to read the bytes before is waited for.
 pub fn expose(a: &Array) -> Exposure {
-    if !a.store.is_idle() {
-        WINDOW.flush();
-        SCHEDULER.wait(|| a.store.is_idle() || taint::of(&a.store).is_some(), || false);
-    }
+    wait_until_idle(&a.store);
     a.store.exposed.fetch_add(1, Ordering::AcqRel);
     Exposure(a.clone())
+}
+
+/// Waits for everything recorded that touches the store.
+pub(crate) fn wait_until_idle(store: &Store) {
+    if !store.is_idle() {
+        WINDOW.flush();
+        SCHEDULER.wait(|| store.is_idle() || taint::of(store).is_some(), || false);
+    }
 }
 
 impl Drop for Exposure {

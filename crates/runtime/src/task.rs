@@ -3,6 +3,7 @@
 use crate::chain::{ChainPlan, ChainRun};
 use crate::error::{ErrorKind, ExecError};
 use crate::fp::Blamed;
+use crate::mapper::Mapping;
 use crate::operation::{Kind, Operation};
 use crate::piecemeal;
 use crate::plan::FusedPlan;
@@ -46,11 +47,18 @@ pub struct Work {
     pub ops: Mutex<Vec<Operation>>,
     /// Floating-point flags seen so far.
     pub flags: AtomicU8,
+    /// Where its arrays are held while it runs, if there is a choice.
+    pub mapping: Mutex<Option<Mapping>>,
 }
 
 /// Work bound to memory.
 pub enum Prepared {
     Launch(Box<Launch>),
+    /// The same kernel over parts of its domain, each in a memory of its own: tiles of all parts, phase by phase.
+    Parts {
+        launches: Vec<Launch>,
+        phases: SmallVec<[usize; 4]>,
+    },
     Chain {
         run: ChainRun,
         tiles: usize,
@@ -79,6 +87,7 @@ impl Job for Work {
     fn phases(prepared: &Prepared) -> &[usize] {
         match prepared {
             Prepared::Launch(l) => l.phases(),
+            Prepared::Parts { phases, .. } => phases,
             Prepared::Chain { tiles, .. } => std::slice::from_ref(tiles),
             Prepared::Library { phases, .. } => phases,
             Prepared::Done => &[],
@@ -90,6 +99,18 @@ impl Job for Work {
         let ran = match prepared {
             Prepared::Launch(l) => {
                 self.flags.fetch_or(unsafe { l.run(phase, tile) }, Ordering::Relaxed);
+                Ok(())
+            }
+            Prepared::Parts { launches, .. } => {
+                let mut tile = tile;
+                for l in launches {
+                    let tiles = l.phases().get(phase).copied().unwrap_or(0);
+                    if tile < tiles {
+                        self.flags.fetch_or(unsafe { l.run(phase, tile) }, Ordering::Relaxed);
+                        break;
+                    }
+                    tile -= tiles;
+                }
                 Ok(())
             }
             Prepared::Chain { run, .. } => {
@@ -127,7 +148,8 @@ impl Job for Work {
 
 impl Work {
     pub fn new(payload: Payload, ops: Vec<Operation>) -> Work {
-        Work { payload: Mutex::new(Some(payload)), ops: Mutex::new(ops), flags: AtomicU8::new(0) }
+        let (payload, ops) = (Mutex::new(Some(payload)), Mutex::new(ops));
+        Work { payload, ops, flags: AtomicU8::new(0), mapping: Mutex::new(None) }
     }
 
     /// Name and line of the first operation: what an error or a warning points at.
@@ -150,11 +172,10 @@ impl Work {
     }
 }
 
-/// A view's bytes as library operations take them. The store must have memory.
-pub fn raw_view(store: &Store, view: &View) -> numloom_library::RawView {
+/// A view's bytes as library operations take them, in a store whose byte zero lies at `base`.
+pub fn raw_view(base: *mut u8, view: &View) -> numloom_library::RawView {
     numloom_library::RawView {
-        // SAFETY: a view's offset lies inside its store.
-        ptr: unsafe { store.ptr().add(view.offset) },
+        ptr: base.wrapping_add(view.offset),
         dtype: view.dtype,
         shape: view.shape.clone(),
         strides: view.strides.clone(),

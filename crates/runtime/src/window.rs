@@ -4,12 +4,13 @@ use crate::fp::Blamed;
 use crate::node;
 use crate::operation::{Kind, Operation};
 use crate::plan::{self, TaskPlan, TaskWork};
+use crate::reserved;
 use crate::slices;
 use crate::spill;
 use crate::stats;
 use crate::store::{Access, Store};
 use crate::task::{Payload, SCHEDULER, Task, Work};
-use numloom_ir::Overlap;
+use numloom_ir::{Overlap, View};
 use parking_lot::{Condvar, Mutex};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
@@ -274,6 +275,17 @@ impl Window {
 /// Tasks launched and, most of them, not over.
 static LAUNCHED: Mutex<Vec<Weak<Task>>> = Mutex::new(Vec::new());
 
+/// Whether tasks that touch these must follow each other. In several memories bytes are kept and moved in whole
+/// spans, so there the elements between are touched, too.
+fn meet(a: &View, b: &View) -> bool {
+    let shared = node::conflict(a, b) != Overlap::Disjoint;
+    if shared || reserved::devices() == 0 {
+        return shared;
+    }
+    let ((a_low, a_high), (b_low, b_high)) = (a.byte_bounds(), b.byte_bounds());
+    a_low < b_high && b_low < a_high
+}
+
 /// Makes the task, draws its edges to tasks in flight, and hands it to the scheduler.
 fn launch(plan: &TaskPlan, nodes: &node::Nodes, ops: &mut [Option<Operation>]) {
     let own: Vec<Operation> = plan.ops.iter().filter_map(|&i| ops[i as usize].take()).collect();
@@ -300,7 +312,7 @@ fn launch(plan: &TaskPlan, nodes: &node::Nodes, ops: &mut [Option<Operation>]) {
         let mut accesses = nodes.stores[*store as usize].store.accesses.lock();
         accesses.retain(|a| !a.task.is_over());
         for a in accesses.iter() {
-            if (*writes || a.writes) && node::conflict(&a.view, view) != Overlap::Disjoint {
+            if (*writes || a.writes) && meet(&a.view, view) {
                 task.follow(&a.task);
             }
         }

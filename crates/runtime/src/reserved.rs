@@ -1,0 +1,139 @@
+//! Memories besides SYSTEM_MEM, each a range of addresses reserved at its configured size: the sockets', the pinned
+//! host memory that devices can read, and the devices' own.
+
+use crate::memory::Memory;
+use crate::region::Region;
+use numloom_config::{Domain, GpuBackend, Machine};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{LazyLock, OnceLock};
+
+/// What devices like their arrays to start at.
+const ALIGN: usize = 256;
+const PAGE: usize = 4096;
+
+pub struct Reserved {
+    pub memory: Memory,
+    pub capacity: usize,
+    pub live: AtomicU64,
+    pub peak: AtomicU64,
+    region: OnceLock<Option<Region>>,
+    /// Of a device's memory: a task is being bound there, or runs.
+    taken: AtomicBool,
+}
+
+/// The size a block of `nbytes` really has. Large ones have their pages to themselves.
+pub fn rounded(nbytes: usize) -> usize {
+    if nbytes < PAGE { nbytes.max(1).next_multiple_of(ALIGN) } else { nbytes.next_multiple_of(PAGE) }
+}
+
+struct All {
+    pools: Vec<Reserved>,
+    sockets: usize,
+    domains: Vec<Domain>,
+}
+
+static ALL: LazyLock<All> = LazyLock::new(|| {
+    let settings = numloom_config::current();
+    let pool = |memory, capacity| Reserved {
+        memory,
+        capacity,
+        live: AtomicU64::new(0),
+        peak: AtomicU64::new(0),
+        region: OnceLock::new(),
+        taken: AtomicBool::new(false),
+    };
+    let domains = if settings.numamem > 0 { Machine::here().domains() } else { Vec::new() };
+    let sockets = if settings.numamem > 0 { domains.len().clamp(1, 64) } else { 0 };
+    let mut pools: Vec<Reserved> = (0..sockets).map(|k| pool(Memory::Socket(k as u8), settings.numamem)).collect();
+    if settings.gpus > 0 && settings.gpu_backend == GpuBackend::Sim {
+        pools.push(pool(Memory::ZeroCopy, settings.zcmem));
+        pools.extend((0..settings.gpus.min(64)).map(|k| pool(Memory::Framebuffer(k as u8), settings.fbmem)));
+    }
+    EXIST.store(!pools.is_empty(), Ordering::SeqCst);
+    All { pools, sockets, domains }
+});
+
+static EXIST: AtomicBool = AtomicBool::new(false);
+
+/// Whether there are such memories. Nothing lies in one before somebody has asked for it.
+#[inline]
+pub fn exist() -> bool {
+    EXIST.load(Ordering::Relaxed)
+}
+
+/// The pool of a memory, if there is such a memory here.
+pub fn pool(memory: Memory) -> Option<&'static Reserved> {
+    let at = match memory {
+        Memory::Socket(k) if (k as usize) < ALL.sockets => k as usize,
+        Memory::ZeroCopy => ALL.sockets,
+        Memory::Framebuffer(k) => ALL.sockets + 1 + k as usize,
+        _ => return None,
+    };
+    ALL.pools.get(at)
+}
+
+pub fn all() -> &'static [Reserved] {
+    &ALL.pools
+}
+
+pub fn sockets() -> usize {
+    ALL.sockets
+}
+
+/// The socket whose core this thread runs on.
+pub fn socket_here() -> usize {
+    // SAFETY: a plain query.
+    let core = unsafe { libc::sched_getcpu() };
+    ALL.domains.iter().position(|d| d.cores.contains(&(core.max(0) as usize))).unwrap_or(0)
+}
+
+/// How many devices there are. Asked for at every step, so it is kept close at hand.
+#[inline]
+pub fn devices() -> usize {
+    static COUNT: AtomicU64 = AtomicU64::new(u64::MAX);
+    match COUNT.load(Ordering::Relaxed) {
+        u64::MAX => {
+            let n = ALL.pools.len().saturating_sub(ALL.sockets + 1);
+            COUNT.store(n as u64, Ordering::Relaxed);
+            n
+        }
+        n => n as usize,
+    }
+}
+
+impl Reserved {
+    fn region(&self) -> Option<&Region> {
+        // Twice what may be used: room for blocks of any size between others.
+        let made = self.region.get_or_init(|| {
+            let region = Region::reserve(self.capacity.saturating_mul(2), PAGE)?;
+            if let Memory::Socket(k) = self.memory {
+                region.bind_to(ALL.domains.get(k as usize).map_or(0, |d| d.id));
+            }
+            Some(region)
+        });
+        made.as_ref()
+    }
+
+    /// A block; its bytes were taken from the budget before.
+    pub fn take(&self, size: usize) -> Option<*mut u8> {
+        self.region()?.take(size, if size >= PAGE { PAGE } else { ALIGN })
+    }
+
+    /// # Safety
+    /// The block must come from `take(size)` and not be used afterwards.
+    pub unsafe fn give(&self, block: *mut u8, size: usize) {
+        if let Some(region) = self.region() {
+            // SAFETY: the caller's.
+            unsafe { region.give(block, size) };
+        }
+    }
+
+    /// Starts to use the device alone; false while somebody else does.
+    pub fn begin(&self) -> bool {
+        !self.taken.swap(true, Ordering::Acquire)
+    }
+
+    pub fn end(&self) {
+        self.taken.store(false, Ordering::Release);
+    }
+}

@@ -1,0 +1,83 @@
+//! When the arrays of a fused task do not fit into a device's memory together, they go through it in slabs.
+
+use crate::error::{ErrorKind, ExecError};
+use crate::mapper::{self, Mapping, Part, Slab, Touch};
+use crate::memory::Memory;
+use crate::operation::Operation;
+use crate::placed;
+use crate::plan::FusedPlan;
+use crate::prepare::{self, Bases};
+use crate::store::Store;
+use crate::task::{Prepared, Work};
+use numloom_ir::Value;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+/// Whether less at a time could help.
+pub fn helps(e: &ExecError, memory: Memory) -> bool {
+    e.kind == ErrorKind::OutOfMemory && e.account.as_ref().is_some_and(|a| a.memory == memory)
+}
+
+/// Runs the task on this thread, a slab of its domain at a time; `None` where there are none that can be told apart and
+/// fit.
+pub fn run(
+    work: &Work,
+    ops: &[Operation],
+    plan: &FusedPlan,
+    stores: &[Arc<Store>],
+    params: &[Value],
+    memory: Memory,
+) -> Option<Result<Prepared, ExecError>> {
+    let touches = mapper::touches(plan, stores);
+    let slabs = slabs(plan, &touches, memory)?;
+    let mut mapping = Mapping::begin(vec![Part { memory, slab: None }]);
+    // What is there in full would leave no room for what is not.
+    placed::evict(memory, usize::MAX);
+    for slab in slabs {
+        if let Err(e) = mapping.hold_some(memory, &slab, &touches, ops) {
+            return Some(Err(e));
+        }
+        mapping.commit();
+        let bases = Bases::Held(mapping, memory);
+        match prepare::launch(&bases, plan, Some(&slab), stores, params) {
+            Err(e) => return Some(Err(e)),
+            Ok(launch) => {
+                for (phase, &tiles) in launch.phases().iter().enumerate() {
+                    for tile in 0..tiles {
+                        // SAFETY: the analysis ordered this task after everything that touches what it writes.
+                        work.flags.fetch_or(unsafe { launch.run(phase, tile) }, Ordering::Relaxed);
+                    }
+                }
+            }
+        }
+        let Bases::Held(back, _) = bases else { return None };
+        mapping = back;
+        mapping.let_go();
+    }
+    Some(Ok(Prepared::Done))
+}
+
+/// Slabs that fit into half of the memory one at a time, along the longest axis where that can be done.
+fn slabs(plan: &FusedPlan, touches: &[Touch], memory: Memory) -> Option<Vec<Slab>> {
+    let mut axes: Vec<usize> = (0..plan.domain.len()).filter(|&a| mapper::can_be_cut(plan, a)).collect();
+    axes.sort_by_key(|&a| std::cmp::Reverse(plan.domain[a]));
+    for axis in axes {
+        let n = plan.domain[axis];
+        let mut count = 2.min(n);
+        loop {
+            let slabs = mapper::cut(plan, axis, count);
+            let most = slabs.iter().map(|s| mapper::bytes_of(touches, s)).max()?;
+            if most <= memory.capacity() / 2 {
+                if mapper::are_apart(touches, &slabs) {
+                    return Some(slabs);
+                }
+                break;
+            }
+            if count == n {
+                break;
+            }
+            count = (count * 2).min(n);
+        }
+    }
+    None
+}
