@@ -92,6 +92,11 @@ pub fn sync(py: Python<'_>, array: &Array) -> PyResult<()> {
     fperr::emit_reports(py)
 }
 
+/// As `sync`, where the caller may swallow what is raised: it is raised again at the next sync point.
+pub fn look(py: Python<'_>, array: &Array) -> PyResult<()> {
+    wait(py, |interrupted| record::look(array, interrupted))
+}
+
 /// Waits for everything recorded.
 pub fn sync_all(py: Python<'_>) -> PyResult<()> {
     wait(py, record::sync_all)?;

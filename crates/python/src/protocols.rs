@@ -139,6 +139,9 @@ impl NdArray {
             return Err(PyValueError::new_err("NULL view in getbuffer"));
         }
         (*view).obj = std::ptr::null_mut();
+        // NumPy takes an exception here for "no buffer", and asks in another way.
+        let array = slf.borrow().array.clone();
+        errors::look(slf.py(), &array)?;
         let numpy = numpy_view(&slf)?;
         if ffi::PyObject_GetBuffer(numpy.as_ptr(), view, flags) != 0 {
             return Err(PyErr::fetch(slf.py()));

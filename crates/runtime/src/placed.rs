@@ -51,18 +51,35 @@ impl Replica {
         ledger::forget(self.address, self.memory, self.span.len());
         if !self.foreign {
             // SAFETY: the replica is the only one to know the block, and it is going.
-            unsafe { free_in(self.memory, self.address, self.span.len()) };
+            unsafe { free_span(self.memory, self.address, &self.span) };
         }
     }
 }
 
-/// Bytes of any memory. Waits and makes room as the memory's ladder has it.
-fn allocate_in(memory: Memory, bytes: usize) -> Result<(*mut u8, Memory), NoMemory> {
-    if memory.is_host() { crate::store::allocate_host(bytes) } else { Ok((pool::allocate_in(memory, bytes)?, memory)) }
+/// Bytes left free in front of a span on a device, so that elements lie as they would in the whole store.
+fn lead(memory: Memory, span: &Span) -> usize {
+    if memory.is_host() { 0 } else { span.start % reserved::ALIGN }
+}
+
+/// Bytes of any memory for a span. Waits and makes room as the memory's ladder has it.
+fn allocate_span(memory: Memory, span: &Span) -> Result<(*mut u8, Memory), NoMemory> {
+    if memory.is_host() {
+        return crate::store::allocate_host(span.len());
+    }
+    let lead = lead(memory, span);
+    Ok((pool::allocate_in(memory, span.len() + lead)?.wrapping_add(lead), memory))
 }
 
 /// # Safety
-/// The block must come from `allocate_in` or an eviction, and not be used afterwards.
+/// The block must come from `allocate_span` or an eviction, and not be used afterwards.
+unsafe fn free_span(memory: Memory, p: *mut u8, span: &Span) {
+    let lead = lead(memory, span);
+    // SAFETY: the caller's.
+    unsafe { free_in(memory, p.wrapping_sub(lead), span.len() + lead) };
+}
+
+/// # Safety
+/// The block must have so many bytes of that memory, and not be used afterwards.
 pub unsafe fn free_in(memory: Memory, p: *mut u8, bytes: usize) {
     // SAFETY: the caller's.
     unsafe {
@@ -181,7 +198,7 @@ impl Store {
         {
             return whole;
         }
-        let mut want = span.start & !255..span.end;
+        let mut want = span.clone();
         if no_more {
             return want;
         }
@@ -215,7 +232,7 @@ impl Store {
                 drop(replicas);
                 if let Some((p, memory, span)) = spare {
                     // SAFETY: nobody took it.
-                    unsafe { free_in(memory, p, span.len()) };
+                    unsafe { free_span(memory, p, &span) };
                 }
                 return Ok(held);
             }
@@ -227,9 +244,9 @@ impl Store {
                     drop(replicas);
                     if let Some((p, memory, made)) = other {
                         // SAFETY: nobody took it.
-                        unsafe { free_in(memory, p, made.len()) };
+                        unsafe { free_span(memory, p, &made) };
                     }
-                    let (p, memory) = allocate_in(memory, want.len()).map_err(|mut e| {
+                    let (p, memory) = allocate_span(memory, &want).map_err(|mut e| {
                         e.0.store_at = self.provenance;
                         e
                     })?;
@@ -288,16 +305,16 @@ impl Store {
         self.leave_list(&mut replicas);
     }
 
-    /// The address of byte zero in host memory, where the span is up to date. Small stores stay there; of large ones
-    /// the devices keep what they have, unless `alone`.
+    /// The address of byte zero in host memory, where the span is up to date. Devices keep what they have of a large
+    /// store, unless it is to be had there `alone`, because it may be written.
     pub(crate) fn at_home(&self, span: &Span, alone: bool) -> Result<*mut u8, NoMemory> {
-        let alone = alone || self.nbytes() < ledger::TRACKED;
+        let small = self.nbytes() < ledger::TRACKED;
         let whole = 0..self.nbytes();
-        let span = if alone { &whole } else { span };
-        let held = self.hold(Memory::System, span, &Spans::of(span.clone()), false, "array", self.provenance)?;
-        if alone {
-            let mut replicas = self.placed.lock();
-            replicas.extract_if(.., |r| !r.memory.is_host() && r.users == 0).for_each(Replica::discard);
+        let span = if small { &whole } else { span };
+        let fetch = Spans::of(span.clone());
+        let held = self.hold(Memory::System, span, &fetch, false, "array", self.provenance)?;
+        if alone || small {
+            self.wrote_in(held, &fetch);
         }
         self.let_go(held);
         Ok(held.base)
@@ -341,7 +358,8 @@ pub fn evict(memory: Memory, missing: usize) -> bool {
     while freed < missing {
         let mut chosen: Option<(&'static Store, MutexGuard<'static, Vec<Replica>>)> = None;
         ledger::look_through(memory, |store, instance| {
-            if !seen.insert(instance.id) || memory.is_host() && !store.is_idle() {
+            let in_use = !store.is_idle() || store.exposed.load(Ordering::SeqCst) > 0;
+            if !seen.insert(instance.id) || memory.is_host() && in_use {
                 return true;
             }
             // SAFETY: a store with replicas goes only after it has locked them, and the guard goes first.

@@ -125,7 +125,9 @@ pub fn held<'a>(
     let touches = touched();
     let before = work.mapping.lock().take();
     let (mut mapping, memory) = match before {
-        Some(m) => {
+        // What was held to look at before is held anew, with all that is needed now.
+        Some(mut m) => {
+            m.let_go();
             let memory = m.parts[0].memory;
             (m, memory)
         }

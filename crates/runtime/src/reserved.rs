@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{LazyLock, OnceLock};
 
 /// What devices like their arrays to start at.
-const ALIGN: usize = 256;
+pub const ALIGN: usize = 256;
 const PAGE: usize = 4096;
 
 pub struct Reserved {

@@ -65,6 +65,11 @@ pub fn keep_failure(e: ExecError) {
     FAILURES.lock().push(e);
 }
 
+/// The oldest failure nobody has been told about. It stays so.
+pub fn first_failure() -> Option<ExecError> {
+    FAILURES.lock().first().cloned()
+}
+
 /// The oldest failure nobody has been told about.
 pub fn take_failure() -> Option<ExecError> {
     let mut f = FAILURES.lock();

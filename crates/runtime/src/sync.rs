@@ -22,12 +22,29 @@ pub fn sync(a: &Array, interrupted: impl Fn() -> bool) -> Result<bool> {
     wait_for(&a.store, interrupted)
 }
 
+/// As `sync`, for callers whose exceptions may be swallowed: what failed is raised again at the next sync point.
+pub fn look(a: &Array, interrupted: impl Fn() -> bool) -> Result<bool> {
+    if !settle(&a.store, interrupted) {
+        return Ok(false);
+    }
+    match retire::failure_of(&a.store).map(|e| (*e).clone()).or_else(retire::first_failure) {
+        Some(e) => Err(e),
+        None => Ok(true),
+    }
+}
+
+/// Waits until nothing recorded writes the store any more; false when interrupted.
+fn settle(store: &Store, interrupted: impl Fn() -> bool) -> bool {
+    if store.is_settled() {
+        return true;
+    }
+    WINDOW.flush();
+    SCHEDULER.wait(|| store.is_settled() || taint::of(store).is_some(), interrupted)
+}
+
 pub(crate) fn wait_for(store: &Arc<Store>, interrupted: impl Fn() -> bool) -> Result<bool> {
-    if !store.is_settled() {
-        WINDOW.flush();
-        if !SCHEDULER.wait(|| store.is_settled() || taint::of(store).is_some(), interrupted) {
-            return Ok(false);
-        }
+    if !settle(store, interrupted) {
+        return Ok(false);
     }
     if let Some(e) = retire::failure_of(store) {
         retire::forget_failure(&e);

@@ -1,0 +1,332 @@
+"""Simulated devices: which memory holds what, what is copied when, and what happens when a device is full."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+DEVICE = "--cpus 2 --gpus 1 --gpu-backend sim --fbmem 64 --min-gpu-chunk 1000"
+
+START = """
+import numpy
+import numloom as np
+from numloom import offload_to, StoreTarget
+
+MIB = 1 << 20
+N = 1 << 17  # a mebibyte of float64
+
+
+def channel(source, target):
+    "Copies and bytes from one kind of memory to another, so far."
+    found = [c for c in np.memory().channels if c.source.startswith(source) and c.target.startswith(target)]
+    return sum(c.copies for c in found), sum(c.bytes for c in found)
+
+
+def holders(x):
+    "Memories with an instance of an array made at the same line as x: by name."
+    np.sync()
+    return sorted({i.memory for i in np.memory().instances if i.store_line and i.store_line.endswith(f":{x}")})
+
+
+def live(kind):
+    np.sync()
+    return sum(p.live for p in np.memory().pools if p.memory == kind)
+"""
+
+
+def run(code: str, config: str = DEVICE) -> subprocess.CompletedProcess:
+    program = START + textwrap.dedent(code)
+    environment = {**os.environ, "NUMLOOM_CONFIG": config}
+    return subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, env=environment, timeout=120
+    )
+
+
+def passes(code: str, config: str = DEVICE) -> None:
+    done = run(code, config)
+    assert done.returncode == 0, done.stderr
+
+
+def test_memories_are_listed():
+    done = run("print(np.memory())", "--gpus 2 --gpu-backend sim --fbmem 32 --zcmem 8 --sysmem 100 --numamem 16")
+    rows = {line.rsplit(None, 8)[0] if " MiB" not in line else line[:12].strip() for line in done.stdout.splitlines()}
+    assert {"SYSTEM_MEM", "SOCKET_MEM 0", "ZC_MEM", "FB_MEM 0", "FB_MEM 1"} <= rows
+    assert "FB_MEM 1           32 MiB" in done.stdout and "ZC_MEM              8 MiB" in done.stdout
+
+
+def test_data_goes_to_the_device_once():
+    passes("""
+        x = np.array(numpy.arange(float(N)))
+        for _ in range(5):
+            y = x * 2 + 1
+            y += x
+        assert float(y[10]) == 31
+        assert channel("SYSTEM", "FB") == (1, MIB), np.memory()
+        # A value read back is a value copied back, not the array.
+        assert channel("FB", "SYSTEM") == (1, 8), np.memory()
+    """)
+
+
+def test_results_stay_on_the_device():
+    passes("""
+        x = np.ones(N)
+        y = np.sqrt(x) + 3
+        z = y.sum()
+        np.sync()
+        assert channel("SYSTEM", "FB") == (0, 0)
+        assert channel("FB", "SYSTEM") == (0, 0)
+        assert live("SYSTEM_MEM") == 0 and live("FB_MEM") >= 2 * MIB
+        assert float(z) == 4 * N
+    """)
+
+
+def test_a_read_brings_only_what_is_read():
+    passes("""
+        x = np.ones((64, N // 64)) * 2
+        rows = numpy.asarray(x[10:12].copy())
+        part = x[3:5].tolist()
+        assert part == [[2.0] * (N // 64)] * 2
+        copies, moved = channel("FB", "SYSTEM")
+        assert moved <= 4 * 8 * N // 64, moved
+    """)
+
+
+def test_small_arrays_stay_on_the_host():
+    passes("""
+        a = np.arange(50.0) * 2
+        b = a + 1
+        assert float(b.sum()) == 2500
+        assert live("FB_MEM") == 0
+        # A scalar made on the device stays there for the next operation.
+        s = np.ones(N).sum()
+        t = np.ones(N) * s
+        assert float(t[0]) == N
+        assert channel("SYSTEM", "FB") == (0, 0), np.memory()
+    """)
+
+
+def test_a_write_on_the_host_is_seen_on_the_device_and_back():
+    passes("""
+        h = numpy.arange(float(N))
+        x = np.array(h)
+        y = x * 2
+        view = numpy.asarray(y)
+        view[7] = -1
+        z = y + 1
+        assert float(z[7]) == 0 and float(z[8]) == 17
+        del view
+        y[3] = 100
+        z = y + 1
+        assert float(z[3]) == 101
+        y *= 2
+        assert float(y[3]) == 200 and float(y[7]) == -2
+    """)
+
+
+def test_offload_to_places_and_frees():
+    passes("""
+        x = np.array(numpy.arange(float(N)))
+        y = x + 1
+        np.sync()
+        offload_to(x, target=StoreTarget.SYSMEM)
+        del y
+        assert live("FB_MEM") == 0 and live("SYSTEM_MEM") >= MIB
+        offload_to(x, target=StoreTarget.FBMEM)
+        assert live("FB_MEM") == MIB and live("SYSTEM_MEM") == 0 and live("ZC_MEM") == 0
+        offload_to(x, target=StoreTarget.ZCMEM)
+        assert live("FB_MEM") == 0 and live("SYSTEM_MEM") == 0 and live("ZC_MEM") == MIB
+        assert float((x * 2).sum()) == N * (N - 1)
+        offload_to(x, target=StoreTarget.SYSMEM)
+        assert live("FB_MEM") == 0 and live("SYSTEM_MEM") == MIB and live("ZC_MEM") == 0
+        assert (numpy.asarray(x) == numpy.arange(float(N))).all()
+        del x
+        import gc; gc.collect()
+        assert live("SYSTEM_MEM") == 0
+    """)
+
+
+def test_offload_without_such_a_memory_says_so():
+    done = run("offload_to(np.ones(10), target=StoreTarget.FBMEM)", "--cpus 1")
+    assert "ValueError: there is no FBMEM in this run: give --gpus to have some" in done.stderr
+
+
+def test_pressure_moves_arrays_out_and_back():
+    passes(
+        """
+        all = [np.full(N, float(k)) * 1 for k in range(40)]
+        for x in all:
+            x += 1
+        assert [float(x[5]) for x in all] == [k + 1.0 for k in range(40)]
+        assert [float(x.sum()) for x in all] == [(k + 1.0) * N for k in range(40)]
+        assert np.stats()["evictions"] > 20
+        fb, = [p for p in np.memory().pools if p.memory == "FB_MEM"]
+        assert fb.peak <= 8 * MIB
+        assert [p.peak > 0 for p in np.memory().pools if p.memory == "ZC_MEM"] == [True]
+        """,
+        "--cpus 2 --gpus 1 --gpu-backend sim --fbmem 8 --zcmem 4 --min-gpu-chunk 1000",
+    )
+
+
+def test_what_is_elsewhere_is_dropped_not_copied():
+    passes(
+        """
+        h = [numpy.full(N, float(k)) for k in range(20)]
+        all = [np.array(a) for a in h]
+        for x in all:
+            assert float(x.sum()) == float(x.sum())
+        assert channel("FB", "SYSTEM")[1] <= 40 * 8 and channel("FB", "ZC") == (0, 0), np.memory()
+        assert np.stats()["evictions"] > 8
+        """,
+        "--cpus 2 --gpus 1 --gpu-backend sim --fbmem 4 --min-gpu-chunk 1000",
+    )
+
+
+def test_a_task_too_large_for_the_device_goes_through_it_in_slabs():
+    passes(
+        """
+        h = numpy.random.default_rng(0).random((64, N // 16))
+        x, y = np.array(h), np.array(h[::-1])
+        z = x * 2 + y          # three arrays of 4 MiB, a device of 8
+        w = np.sqrt(z).sum(axis=1)
+        assert numpy.allclose(numpy.asarray(z), h * 2 + h[::-1])
+        assert numpy.allclose(numpy.asarray(w), numpy.sqrt(h * 2 + h[::-1]).sum(axis=1))
+        fb, = [p for p in np.memory().pools if p.memory == "FB_MEM"]
+        assert 0 < fb.peak <= 8 * MIB
+        """,
+        "--cpus 2 --gpus 1 --gpu-backend sim --fbmem 8 --min-gpu-chunk 1000",
+    )
+
+
+def test_a_full_device_gives_the_account():
+    passes(
+        """
+        big = np.ones((600, 600))
+        kept = np.arange(5000.0) * 2
+        try:
+            c = big @ (big + 1)  # three arrays of 2.7 MiB, a device of 6
+            np.sync()
+        except np.OutOfMemoryError as e:
+            report = e.report
+        assert report.memory == "FB_MEM" and report.available == 6 * MIB and report.bytes == 600 * 600 * 8
+        assert report.operation == "matmul" and report.line, report
+        assert {i.memory for i in report.instances} == {"FB_MEM"}
+        assert "--fbmem 9" in str(report) and "offload_to" in str(report)
+        # Nothing else was lost.
+        assert float(big.sum()) == 360000 and float(kept[7]) == 14
+        small = np.ones((100, 100))
+        assert float((small @ small)[3, 3]) == 100
+        """,
+        "--cpus 2 --gpus 1 --gpu-backend sim --fbmem 6 --min-gpu-chunk 1000",
+    )
+
+
+def test_several_devices_share_an_array():
+    passes(
+        """
+        h = numpy.random.default_rng(0).random((300, 500))
+        x = np.array(h)
+        y = x * 2
+        np.sync()
+        parts = [i for i in np.memory().instances if i.memory == "FB_MEM"]
+        assert sorted(i.number for i in parts) == [0, 0, 1, 1, 2, 2], parts
+        assert {i.covering() for i in parts} == {"<0,0>..<99,499>", "<100,0>..<199,499>", "<200,0>..<299,499>"}
+        # Each got its rows, once.
+        assert channel("SYSTEM", "FB") == (3, h.nbytes)
+        y += x
+        np.sync()
+        assert channel("SYSTEM", "FB") == (3, h.nbytes) and channel("FB", "FB") == (0, 0)
+        # A stencil reads a row of its neighbours.
+        s = y[:-2] + y[1:-1] + y[2:]
+        assert numpy.allclose(numpy.asarray(s), 3 * (h[:-2] + h[1:-1] + h[2:]))
+        t = numpy.asarray(np.cumsum(y, axis=0))
+        assert numpy.allclose(t, numpy.cumsum(3 * h, axis=0))
+        """,
+        "--cpus 2 --gpus 3 --gpu-backend sim --fbmem 64 --min-gpu-chunk 1000",
+    )
+
+
+def test_rows_are_the_same_on_any_number_of_devices():
+    code = """
+        h = numpy.random.default_rng(0).random((300, 500))
+        x = np.array(h)
+        e = np.exp(x - x.max(axis=1, keepdims=True))
+        s = e / e.sum(axis=1, keepdims=True)
+        print((numpy.asarray(s).tobytes() + numpy.asarray(s.sum()).tobytes()).hex()[-64:])
+    """
+    said = {run(code, f"--cpus 2 --gpus {n} --gpu-backend sim --min-gpu-chunk 1000").stdout for n in range(4)}
+    assert len(said) == 1 and said != {""}
+
+
+@pytest.mark.parametrize("numamem", [1, 8])
+def test_arrays_lie_near_their_socket(numamem):
+    passes(
+        """
+        all = [np.full(N, float(k)) * 1 for k in range(4)]
+        np.sync()
+        socket = [p for p in np.memory().pools if p.memory == "SOCKET_MEM"]
+        assert sum(p.live for p in socket) == min(sum(p.capacity for p in socket), 4 * MIB)
+        assert live("SYSTEM_MEM") == 4 * MIB - sum(p.live for p in socket)
+        assert [float(x[5]) for x in all] == [0, 1, 2, 3]
+        del x
+        all.clear()
+        assert live("SOCKET_MEM") == 0 and live("SYSTEM_MEM") == 0
+        """.replace("del x", "x = None"),
+        f"--cpus 2 --numamem {numamem}",
+    )
+
+
+FAILING = """
+    x = np.array(numpy.arange(float(N)))
+    y = np.array(numpy.arange(float(N)) % 7)
+
+    def program(np):
+        a = x * 2 + y
+        m = a > 100
+        a[m] -= y[m]
+        b = a.reshape(256, -1) @ a.reshape(256, -1).T
+        return a, a[m], b, np.cumsum(y), (a * y).sum()
+
+    want = [numpy.asarray(v).copy() for v in program(np)]
+    k = failed = 0
+    while True:
+        np._core._fail_allocation(k)
+        results, error = None, None
+        try:
+            results = [numpy.asarray(v).copy() for v in program(np)]
+            np.sync()
+        except np.OutOfMemoryError as e:
+            error = e
+        left = np._core._fail_allocation(-1)
+        try:
+            np.sync()
+        except np.OutOfMemoryError:
+            pass
+        assert (numpy.asarray(x) == numpy.arange(float(N))).all()
+        if left >= 0:
+            break
+        failed += 1
+        assert error is None or error.report.bytes > 0
+        if error is None:
+            for a, b in zip(results, want):
+                assert numpy.array_equal(a, b), (k, a.shape, numpy.abs(a - b).max(), numpy.abs(b).max())
+        again = [numpy.asarray(v).copy() for v in program(np)]
+        assert all(numpy.array_equal(a, b) for a, b in zip(again, want)), k
+        k += 1
+    assert failed > 8, failed
+"""
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        DEVICE,
+        "--cpus 2 --gpus 1 --gpu-backend sim --fbmem 5 --zcmem 1 --min-gpu-chunk 1000",
+        "--cpus 2 --gpus 2 --gpu-backend sim --fbmem 64 --min-gpu-chunk 1000",
+    ],
+)
+def test_every_allocation_fails_in_turn(config):
+    passes(FAILING, config)
