@@ -330,3 +330,22 @@ FAILING = """
 )
 def test_every_allocation_fails_in_turn(config):
     passes(FAILING, config)
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        "--cpus 2 --gpus 1 --gpu-backend sim --fbmem 64 --min-gpu-chunk 1 --inline-size 0",
+        "--cpus 2 --gpus 3 --gpu-backend sim --fbmem 4 --zcmem 1 --min-gpu-chunk 16 --inline-size 8",
+    ],
+    ids=["one", "several, nearly full"],
+)
+@pytest.mark.parametrize("name", ["test_failing_allocations", "test_indexing", "test_views"])
+def test_other_tests_on_devices(name, config):
+    here = os.path.dirname(__file__)
+    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", f"tests/{name}.py"]
+    environment = {**os.environ, "NUMLOOM_CONFIG": config}
+    done = subprocess.run(
+        command, capture_output=True, text=True, env=environment, timeout=300, cwd=os.path.dirname(here)
+    )
+    assert done.returncode == 0, done.stdout[-3000:]

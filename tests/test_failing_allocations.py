@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 
 import numpy
@@ -206,3 +207,30 @@ def test_what_was_to_be_updated_is_as_it_was():
         numpy.asarray(later)
     z[i] = np.sqrt(y[: N // 2])
     numpy.testing.assert_allclose(numpy.asarray(z[::2]), numpy.sqrt(Y[: N // 2]))
+
+
+def test_a_failed_update_is_heard_by_whoever_reads():
+    """NumPy asks for a buffer first and takes an exception there for a no."""
+    x = np.array(X)
+    want = X * 2
+    want[want > 1] -= X[want > 1]
+    heard = 0
+    for k in range(12):
+        a = x * 2
+        m = a > 1
+        np.sync()
+        np._core._fail_allocation(k)
+        try:
+            p = a[m]
+            p -= x[m]
+            p.copy()  # seen by somebody else: it has to exist
+            a[m] = p
+            got = numpy.asarray(a)
+        except np.OutOfMemoryError:
+            heard += 1
+        else:
+            numpy.testing.assert_array_equal(got, want)
+        np._core._fail_allocation(-1)
+        with contextlib.suppress(np.OutOfMemoryError):
+            np.sync()
+    assert heard

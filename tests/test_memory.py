@@ -229,7 +229,7 @@ def test_bad_hints_and_places():
         x.stencil_hint((1,), (1,))
     with pytest.raises(ValueError, match="negative"):
         x.stencil_hint((1, -1), (1, 1))
-    with pytest.raises(ValueError, match="no GPU"):
+    with pytest.raises(ValueError, match="no FBMEM in this run"):
         np.offload_to(x, np.StoreTarget.FBMEM)
     with pytest.raises(TypeError):
         np.offload_to(numpy.ones(3))
@@ -269,3 +269,21 @@ def test_garbage_makes_room(tmp_path):
     """
     done = run(code, "--sysmem 32", tmp_path)
     assert (done.returncode, done.stdout.strip()) == (0, "5.0 3.0 2.0"), done.stderr
+
+
+def test_duplicate_instances_are_pointed_out():
+    from numloom._memory import Instance, Report
+
+    def instance(id, store, low, high):
+        shape, line = (1000, 10), "p.py:3"
+        n = (high - low + 1) * 80
+        return Instance(id, store, "FB_MEM", 0, n, "float64", shape, (low, 0), (high, 9), line, "add", "p.py:4")
+
+    def report(*instances):
+        return Report(8000, "FB_MEM", 0, 90_000, 100_000, 0, "add", "p.py:5", "p.py:5", instances)
+
+    twins = report(instance(1, 7, 0, 998), instance(2, 7, 1, 999), instance(3, 8, 0, 999))
+    assert [[i.id for i in found] for found in twins.duplicates] == [[1, 2]]
+    assert any("p.py:3 lies there 2 times" in words and "stencil_hint" in words for words in twins.advice)
+    parts = report(instance(1, 7, 0, 499), instance(2, 7, 500, 999))
+    assert parts.duplicates == () and not any("stencil_hint" in words for words in parts.advice)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from itertools import combinations
 from typing import Any
 
 from . import _core
@@ -21,6 +22,7 @@ class Instance:
     """An array's bytes in a memory."""
 
     id: int
+    store: int
     memory: str
     number: int
     bytes: int
@@ -37,6 +39,10 @@ class Instance:
         """The elements it holds, first and last."""
         low, high = (",".join(str(n) for n in end) for end in (self.low, self.high))
         return f"<{low}>..<{high}>"
+
+    def meets(self, other: Instance) -> bool:
+        """Whether both hold some element."""
+        return all(a <= d and c <= b for a, b, c, d in zip(self.low, self.high, other.low, other.high, strict=True))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -64,6 +70,15 @@ class Report:
         return {line: tuple(found) for line, found in heaviest}
 
     @property
+    def duplicates(self) -> tuple[tuple[Instance, ...], ...]:
+        """Instances of one array that hold some of the same elements, the heaviest array first."""
+        by_store: dict[int, list[Instance]] = {}
+        for i in self.instances:
+            by_store.setdefault(i.store, []).append(i)
+        twins = [tuple(found) for found in by_store.values() if any(a.meets(b) for a, b in combinations(found, 2))]
+        return tuple(sorted(twins, key=lambda found: -sum(i.bytes for i in found)))
+
+    @property
     def advice(self) -> tuple[str, ...]:
         """What would have helped, the simplest first."""
         flag = FLAGS[self.memory]
@@ -84,6 +99,12 @@ class Report:
                     f"most was made at {short(line)}: {count(found, 'array')} of {size(total)}; "
                     "an update in place (out=, +=) needs no new one"
                 )
+        for twins in self.duplicates[:1]:
+            total = sum(i.bytes for i in twins[1:])
+            words.append(
+                f"the array made at {short(twins[0].store_line)} lies there {len(twins)} times, {size(total)} too much: "
+                "stencil_hint(low, high) on it, before its first use, makes one instance that serves all its slices"
+            )
         if self.memory == "FB_MEM":
             words.append("offload_to(x, target=StoreTarget.SYSMEM) moves an array out of the GPU's memory")
         else:

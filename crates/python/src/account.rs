@@ -16,6 +16,7 @@ fn line(py: Python<'_>, at: Provenance) -> Option<String> {
 fn instance<'py>(py: Python<'py>, i: &Instance) -> PyResult<Bound<'py, PyDict>> {
     let d = PyDict::new(py);
     d.set_item("id", i.id)?;
+    d.set_item("store", i.store())?;
     let (low, high) = i.rectangle();
     d.set_item("memory", i.memory.name())?;
     d.set_item("number", i.memory.number())?;

@@ -31,6 +31,11 @@ pub struct Instance {
 }
 
 impl Instance {
+    /// Tells instances of one store from those of another.
+    pub fn store(&self) -> usize {
+        self.store
+    }
+
     /// First and last element along every axis. A part of an array is told of in whole rows.
     pub fn rectangle(&self) -> (Dims, Dims) {
         let (mut low, mut high) = (self.shape.clone(), self.shape.clone());

@@ -48,19 +48,27 @@ fn bound(work: &Work) -> Result<Prepared> {
             }
             let kept = |(spot, _): &(&Spot, &Arc<Store>)| !plan.locals.iter().any(|(l, _)| *l == spot.store);
             let all = plan.steps.iter().zip(stores).flat_map(|(f, s)| f.spots().zip(s)).filter(kept);
-            let _room = room(ops, all.map(|(_, s)| s))?;
-            let touched = || {
+            let jit = numloom_config::current().jit;
+            let chain = |bases: &Bases| {
+                let steps = plan.steps.iter().zip(stores).zip(params);
+                let steps = steps.map(|((f, s), p)| bind_step(bases, f, s, p, &plan.locals)).collect::<Result<_>>()?;
+                Ok(ChainRun { plan: plan.clone(), steps, jit, blamed: blamed.clone() })
+            };
+            let touched = || -> Vec<Touch> {
                 let all = plan.steps.iter().zip(stores).flat_map(|(f, s)| f.spots().zip(mapper::touches(f, s)));
                 let kept = all.filter(|(spot, _)| !plan.locals.iter().any(|(l, _)| *l == spot.store));
                 kept.map(|(_, t)| t).collect()
             };
             let elements: usize = plan.steps.iter().map(|f| f.domain.iter().product()).max().unwrap_or(0);
-            let bases = held(work, ops, elements, touched)?;
-            let steps = plan.steps.iter().zip(stores).zip(params);
-            let steps =
-                steps.map(|((f, s), p)| bind_step(&bases, f, s, p, &plan.locals)).collect::<Result<Vec<_>>>()?;
-            let jit = numloom_config::current().jit;
-            let run = ChainRun { plan: plan.clone(), steps, jit, blamed: blamed.clone() };
+            let _room = room(ops, all.map(|(_, s)| s))?;
+            let bases = match held(work, ops, elements, touched) {
+                Err(e) if let Some(memory) = streamed::helps(&e) => {
+                    let streamed = streamed::run_chain(work, ops, &touched(), memory, plan.rows, plan.tile, chain);
+                    return streamed.unwrap_or(Err(e));
+                }
+                bases => bases?,
+            };
+            let run = chain(&bases)?;
             bases.keep(work);
             Ok(Prepared::Chain { tiles: run.tiles(), run })
         }
@@ -179,10 +187,9 @@ fn fused(
     for part in &parts {
         if let Err(e) = mapping.hold(part.memory, part.slab.as_ref(), &touches, ops) {
             drop(mapping);
-            return if streamed::helps(&e, part.memory) {
-                streamed::run(work, ops, plan, stores, params, part.memory).unwrap_or(Err(e))
-            } else {
-                Err(e)
+            return match streamed::helps(&e) {
+                Some(memory) => streamed::run(work, ops, plan, stores, params, memory).unwrap_or(Err(e)),
+                None => Err(e),
             };
         }
     }

@@ -1,5 +1,6 @@
 //! When the arrays of a fused task do not fit into a device's memory together, they go through it in slabs.
 
+use crate::chain::ChainRun;
 use crate::error::{ErrorKind, ExecError};
 use crate::mapper::{self, Mapping, Part, Slab, Touch};
 use crate::memory::Memory;
@@ -10,12 +11,13 @@ use crate::prepare::{self, Bases};
 use crate::store::Store;
 use crate::task::{Prepared, Work};
 use numloom_ir::Value;
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-/// Whether less at a time could help.
-pub fn helps(e: &ExecError, memory: Memory) -> bool {
-    e.kind == ErrorKind::OutOfMemory && e.account.as_ref().is_some_and(|a| a.memory == memory)
+/// The memory that less at a time could fit into, if a device's was full.
+pub fn helps(e: &ExecError) -> Option<Memory> {
+    e.account.as_ref().map(|a| a.memory).filter(|m| e.kind == ErrorKind::OutOfMemory && !m.is_host())
 }
 
 /// Runs the task on this thread, a slab of its domain at a time; `None` where there are none that can be told apart and
@@ -47,6 +49,57 @@ pub fn run(
                         // SAFETY: the analysis ordered this task after everything that touches what it writes.
                         work.flags.fetch_or(unsafe { launch.run(phase, tile) }, Ordering::Relaxed);
                     }
+                }
+            }
+        }
+        let Bases::Held(back, _) = bases else { return None };
+        mapping = back;
+        mapping.let_go();
+    }
+    Some(Ok(Prepared::Done))
+}
+
+/// As `run`, for a chain: whole tiles of its rows at a time.
+pub fn run_chain(
+    work: &Work,
+    ops: &[Operation],
+    touches: &[Touch],
+    memory: Memory,
+    rows: usize,
+    tile: usize,
+    bind: impl Fn(&Bases) -> Result<ChainRun, ExecError>,
+) -> Option<Result<Prepared, ExecError>> {
+    let tiles = rows.div_ceil(tile);
+    let slab = |tiles: &Range<usize>| Slab { axis: 0, range: tiles.start * tile..(tiles.end * tile).min(rows) };
+    let mut count = 2;
+    let cuts: Vec<Range<usize>> = loop {
+        if count > tiles {
+            return None;
+        }
+        let cuts: Vec<_> = (0..count).map(|k| tiles * k / count..tiles * (k + 1) / count).collect();
+        let most = cuts.iter().map(|c| mapper::bytes_of(touches, &slab(c))).max()?;
+        if most <= memory.capacity() / 2 {
+            break cuts;
+        }
+        count *= 2;
+    };
+    if !mapper::are_apart(touches, &cuts.iter().map(slab).collect::<Vec<_>>()) {
+        return None;
+    }
+    let mut mapping = Mapping::begin(vec![Part { memory, slab: None }]);
+    placed::evict(memory, usize::MAX);
+    for cut in cuts {
+        if let Err(e) = mapping.hold_some(memory, &slab(&cut), touches, ops) {
+            return Some(Err(e));
+        }
+        mapping.commit();
+        let bases = Bases::Held(mapping, memory);
+        match bind(&bases) {
+            Err(e) => return Some(Err(e)),
+            Ok(run) => {
+                for tile in cut {
+                    // SAFETY: as in `run`; the rows of the tile are held.
+                    work.flags.fetch_or(unsafe { run.run(tile) }, Ordering::Relaxed);
                 }
             }
         }

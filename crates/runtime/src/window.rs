@@ -87,7 +87,7 @@ fn start_threads() {
         return;
     }
     spill::watch();
-    SCHEDULER.start(numloom_config::current().cpus);
+    SCHEDULER.start(numloom_config::current().cpus, reserved::devices() > 0);
     WINDOW.stop.store(false, Ordering::Release);
     let spawned = std::thread::Builder::new().name("numloom-utility".into()).spawn(|| WINDOW.tend());
     // Without a utility thread every flush happens at sync points: slower, still right.

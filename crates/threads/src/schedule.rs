@@ -22,6 +22,8 @@ pub struct Scheduler<J: Job> {
     /// All others starved when one that binds was sent to try once more, and nobody came or woke since.
     alone: AtomicBool,
     stop: AtomicBool,
+    /// Binding may take long: it is left to the workers, so that callers can be interrupted.
+    workers_bind: AtomicBool,
     workers: Mutex<Vec<thread::JoinHandle<()>>>,
 }
 
@@ -42,12 +44,14 @@ impl<J: Job> Scheduler<J> {
             starving: AtomicUsize::new(0),
             alone: AtomicBool::new(false),
             stop: AtomicBool::new(false),
+            workers_bind: AtomicBool::new(false),
             workers: Mutex::new(Vec::new()),
         }
     }
 
-    /// Starts the workers; one core is left to the caller, who helps (and to the utility thread).
-    pub fn start(&'static self, cpus: usize) {
+    /// Starts the workers; one core is left to the caller, who helps (and to the utility thread). `workers_bind`: it
+    /// binds no tasks where there are others who can.
+    pub fn start(&'static self, cpus: usize, workers_bind: bool) {
         let mut workers = self.workers.lock();
         self.stop.store(false, Ordering::Release);
         while workers.len() + 1 < cpus {
@@ -57,6 +61,7 @@ impl<J: Job> Scheduler<J> {
                 Err(_) => break,
             }
         }
+        self.workers_bind.store(workers_bind && !workers.is_empty(), Ordering::Release);
     }
 
     pub fn stop(&'static self) {
@@ -92,7 +97,7 @@ impl<J: Job> Scheduler<J> {
 
     fn work(&self) {
         while !self.stop.load(Ordering::Acquire) {
-            if !self.help() {
+            if !self.help_until(None, true) {
                 let mut ready = self.ready.lock();
                 if ready.is_empty() && !self.stop.load(Ordering::Acquire) {
                     self.sleepers.fetch_add(1, Ordering::AcqRel);
@@ -105,12 +110,12 @@ impl<J: Job> Scheduler<J> {
 
     /// Runs some ready work on this thread, to the end of a task; false when there is none.
     pub fn help(&self) -> bool {
-        self.help_until(None)
+        self.help_until(None, true)
     }
 
     /// As `help`, but leaves a task to others after the first tile that ends past `end`.
-    fn help_until(&self, end: Option<Deadline>) -> bool {
-        let Some(task) = self.choose() else { return false };
+    fn help_until(&self, end: Option<Deadline>, binding: bool) -> bool {
+        let Some(task) = self.choose(binding) else { return false };
         if !task.is_bound() {
             task.bind();
             self.advance(&task, 0);
@@ -159,8 +164,11 @@ impl<J: Job> Scheduler<J> {
 
     /// The first task that has something to do. One that is not bound yet leaves the queue: whoever takes it binds
     /// it alone.
-    fn choose(&self) -> Option<Arc<Task<J>>> {
+    fn choose(&self, binding: bool) -> Option<Arc<Task<J>>> {
         let mut ready = self.ready.lock();
+        if !binding {
+            return ready.iter().find(|t| t.is_bound() && t.has_tiles()).cloned();
+        }
         loop {
             let front = ready.front()?;
             if front.is_bound() && front.has_tiles() {
@@ -211,14 +219,15 @@ impl<J: Job> Scheduler<J> {
                 }
                 end = Deadline::after(PATIENCE);
             }
-            if self.help_until(Some(end)) {
+            let binding = !self.workers_bind.load(Ordering::Acquire);
+            if self.help_until(Some(end), binding) {
                 continue;
             }
             let mut ready = self.ready.lock();
             if over() {
                 return true;
             }
-            if ready.is_empty() {
+            if ready.is_empty() || !binding {
                 self.sleepers.fetch_add(1, Ordering::AcqRel);
                 self.changed.wait_for(&mut ready, Duration::from_millis(20));
                 self.sleepers.fetch_sub(1, Ordering::AcqRel);

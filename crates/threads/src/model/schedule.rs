@@ -14,7 +14,7 @@ pub fn with_workers<J: Job>(workers: usize, body: impl FnOnce(&'static Scheduler
     let raw = Box::into_raw(Box::new(Scheduler::new()));
     // SAFETY: freed below, after the threads that use it have been joined.
     let scheduler: &'static Scheduler<J> = unsafe { &*raw };
-    scheduler.start(workers + 1);
+    scheduler.start(workers + 1, workers > 1);
     body(scheduler);
     scheduler.stop();
     assert_eq!(scheduler.in_flight(), 0);
