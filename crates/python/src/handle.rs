@@ -2,7 +2,7 @@
 
 use crate::numpy_api::api;
 use crate::protocols::Exporter;
-use crate::{convert, errors};
+use crate::{convert, errors, object};
 use numloom_runtime::{Array, record};
 use pyo3::prelude::*;
 
@@ -32,7 +32,7 @@ pub struct Scalar {
 /// A new `ndarray` that owns its data.
 #[inline]
 pub fn wrap(py: Python<'_>, array: Array) -> PyResult<Py<PyAny>> {
-    Ok(Py::new(py, NdArray::owning(array))?.into_any())
+    object::make(py, array, true, None)
 }
 
 /// What a function returns: an `ndarray`, or for 0-d a `Scalar`, and NumPy's own scalar if the value is
@@ -61,8 +61,7 @@ pub fn wrap_part(py: Python<'_>, parent: &Bound<'_, NdArray>, contents: &NdArray
         Some(b) if b.bind(py).is_instance_of::<NdArray>() => b.clone_ref(py),
         _ => parent.clone().unbind().into_any(),
     };
-    let view = NdArray { array, writeable: contents.writeable, base: Some(base), exported: None };
-    Ok(Py::new(py, view)?.into_any())
+    object::make(py, array, contents.writeable, Some(base))
 }
 
 /// The object as an `ndarray` of ours (or a subclass).

@@ -18,6 +18,7 @@ mod layout;
 mod manipulate;
 mod methods;
 mod numpy_api;
+mod object;
 mod operators;
 mod placement;
 mod protocols;
@@ -28,6 +29,7 @@ mod reduce;
 mod scalar;
 mod select;
 mod selection;
+mod slots;
 mod ufunc;
 
 use pyo3::prelude::*;

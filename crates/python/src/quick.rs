@@ -1,7 +1,7 @@
 //! The short way for plain operations: from Python's objects to the block loop, or into the window, without borrow
 //! flags, reference counts or lists on the way. Whatever does not fit is `None`, and the general path does it.
 
-use crate::errors;
+use crate::{errors, object, slots};
 use crate::fperr::{self, Watch};
 use crate::handle::{self, NdArray};
 use crate::ufunc::input::Input;
@@ -14,18 +14,12 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::PyFloat;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 
-/// Our class, and where in its objects the contents lie.
-static NDARRAY: AtomicPtr<ffi::PyTypeObject> = AtomicPtr::new(std::ptr::null_mut());
-static CONTENTS: AtomicUsize = AtomicUsize::new(0);
-
-/// Finds out how objects are laid out; called once when the module is imported.
+/// Makes the short ways ready; called once when the module is imported.
 pub fn init(py: Python<'_>) -> PyResult<()> {
     let sample = Bound::new(py, NdArray::owning(crate::convert::constant(py, Value::from_f64(DType::F64, 0.0))?))?;
-    let contents: *const NdArray = &*sample.borrow();
-    CONTENTS.store(contents as usize - sample.as_ptr() as usize, Ordering::Relaxed);
-    NDARRAY.store(sample.get_type().as_type_ptr(), Ordering::Relaxed);
+    object::init(&sample)?;
+    slots::install(&sample.get_type());
     Ok(())
 }
 
@@ -36,12 +30,7 @@ pub fn init(py: Python<'_>) -> PyResult<()> {
 /// while the object is borrowed mutably.
 #[inline]
 pub unsafe fn peek<'a>(obj: &'a Bound<'_, PyAny>) -> Option<&'a NdArray> {
-    let p = obj.as_ptr();
-    if ffi::Py_TYPE(p) == NDARRAY.load(Ordering::Relaxed) {
-        Some(&*p.byte_add(CONTENTS.load(Ordering::Relaxed)).cast::<NdArray>())
-    } else {
-        None
-    }
+    object::contents(obj.as_ptr()).map(|x| &*x)
 }
 
 /// An argument of an operation: one of our arrays, or a Python number.
