@@ -2,6 +2,7 @@
 
 mod account;
 mod assign;
+mod bare;
 mod control;
 mod convert;
 mod create;

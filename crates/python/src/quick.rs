@@ -1,7 +1,7 @@
 //! The short way for plain operations: from Python's objects to the block loop, or into the window, without borrow
 //! flags, reference counts or lists on the way. Whatever does not fit is `None`, and the general path does it.
 
-use crate::{errors, object, slots};
+use crate::{bare, errors, object, slots};
 use crate::fperr::{self, Watch};
 use crate::handle::{self, NdArray};
 use crate::ufunc::input::Input;
@@ -20,7 +20,7 @@ pub fn init(py: Python<'_>) -> PyResult<()> {
     let sample = Bound::new(py, NdArray::owning(crate::convert::constant(py, Value::from_f64(DType::F64, 0.0))?))?;
     object::init(&sample)?;
     slots::install(&sample.get_type());
-    Ok(())
+    bare::install(&sample.get_type())
 }
 
 /// The contents of an object that is exactly an `ndarray`, without a borrow flag.

@@ -144,6 +144,22 @@ pub fn select_new(mask: &Array, yes: Operand, no: Operand, dtype: DType) -> Opti
     Some(Array::first(store, View::dense(dtype, shape, Order::C)))
 }
 
+/// A copy of a small dense array in another type (or its own), and the flags it raised.
+pub fn cast_small(a: &Array, to: DType) -> Option<(Array, u8)> {
+    let _still = spill::inline();
+    let (n, shape) = (a.view.size(), &a.view.shape);
+    if n == 0 || n > SMALL || n > numloom_config::current().inline_size {
+        return None;
+    }
+    let from = dense_run(a, a.view.dtype, shape)?;
+    let store = Store::to_fill(n * to.size()).ok()?;
+    fp_clear();
+    // SAFETY: the input is dense over `n` elements, the output is new.
+    let flags = unsafe { cast_fn(a.view.dtype, to)(n, &from, &store.ptr()) } | fp_status();
+    stats::count_inline();
+    Some((Array::first(store, View::dense(to, shape, Order::C)), flags))
+}
+
 /// A small new array of `start + step * i`, made at once.
 pub fn iota_new(start: &Value, step: &Value, n: usize) -> Option<Array> {
     if n == 0 || n > SMALL || n > numloom_config::current().inline_size {

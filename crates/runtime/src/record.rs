@@ -193,7 +193,7 @@ pub fn is_deferred(a: &Array) -> bool {
     !a.store.is_settled() || a.symbol().is_some() || a.view.size() > inline::SMALL
 }
 
-pub use crate::inline::{iota_new, pack_small, read_element, select_new, take_small, write_element};
+pub use crate::inline::{cast_small, iota_new, pack_small, read_element, select_new, take_small, write_element};
 
 /// Remembers what a new truth array was computed from.
 fn note_maker(op: MapOp, ins: &[Operand], out: &Array, mask: Option<&Array>) {
