@@ -198,7 +198,7 @@ pub fn install(class: &Bound<'_, PyType>) -> PyResult<()> {
 /// A view of `x` of another layout.
 unsafe fn part(py: Python<'_>, x: *mut ffi::PyObject, this: &NdArray, view: View) -> Answer {
     let parent = held(py, x).cast_unchecked::<NdArray>();
-    Some(handle::wrap_part(py, &parent, this, this.array.with_view(view)))
+    Some(handle::wrap_changed(py, &parent, this, |v| *v = view))
 }
 
 unsafe fn number(py: Python<'_>, n: usize) -> Answer {

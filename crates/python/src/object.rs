@@ -1,6 +1,7 @@
 //! Objects of `ndarray`, made and freed without the allocator: the last few that died are used again.
 
 use crate::handle::NdArray;
+use numloom_ir::View;
 use numloom_runtime::Array;
 use pyo3::ffi;
 use pyo3::prelude::*;
@@ -75,6 +76,34 @@ pub fn make(
         free.count -= 1;
         let object = ffi::PyObject_Init(free.objects[free.count], class());
         contents_of(object).write(NdArray { array, writeable, base, exported: None });
+        Ok(Bound::from_owned_ptr(py, object).unbind())
+    }
+}
+
+/// A new object like `contents`, with another layout.
+#[inline]
+pub fn make_like(
+    py: Python<'_>,
+    contents: &NdArray,
+    base: Py<PyAny>,
+    change: impl FnOnce(&mut View),
+) -> PyResult<Py<PyAny>> {
+    // SAFETY: as in `make`; each field is written once.
+    unsafe {
+        let free = &mut *FREE.0.get();
+        if free.count == 0 {
+            let mut array = contents.array.clone();
+            change(&mut array.view);
+            return make(py, array, contents.writeable, Some(base));
+        }
+        free.count -= 1;
+        let object = ffi::PyObject_Init(free.objects[free.count], class());
+        let to = contents_of(object);
+        (&raw mut (*to).array).write(contents.array.clone());
+        (&raw mut (*to).writeable).write(contents.writeable);
+        (&raw mut (*to).base).write(Some(base));
+        (&raw mut (*to).exported).write(None);
+        change(&mut (*to).array.view);
         Ok(Bound::from_owned_ptr(py, object).unbind())
     }
 }

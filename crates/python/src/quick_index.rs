@@ -9,6 +9,7 @@ use numloom_ir::{DType, Value, View};
 use numloom_runtime::{Array, MapOp, Operand, record};
 use pyo3::ffi;
 use pyo3::prelude::*;
+use smallvec::SmallVec;
 
 /// One part of an index, before it is held against an axis.
 #[derive(Clone, Copy)]
@@ -50,55 +51,36 @@ impl Plain {
 /// Indices of more parts than this go the general way.
 const MOST: usize = 6;
 
-/// The parts of an index.
+/// The parts of a tuple.
 struct Parts {
     list: [Plain; MOST],
     count: usize,
 }
 
 impl Parts {
-    #[inline]
-    fn read(index: &Bound<'_, PyAny>) -> Option<Parts> {
-        let index = index.as_ptr();
-        // SAFETY: a live object, read as a tuple where it is one.
+    const NONE: Parts = Parts { list: [Plain::NewAxis; MOST], count: 0 };
+
+    /// False where a part is not plain.
+    fn read(&mut self, tuple: *mut ffi::PyObject) -> bool {
+        // SAFETY: the caller's tuple.
         unsafe {
-            if ffi::PyTuple_CheckExact(index) == 0 {
-                return Some(Parts { list: [Plain::read(index)?; MOST], count: 1 });
-            }
-            let count = ffi::PyTuple_Size(index) as usize;
-            if count > MOST {
-                return None;
-            }
-            let mut list = [Plain::NewAxis; MOST];
-            for (i, part) in list[..count].iter_mut().enumerate() {
-                *part = Plain::read(ffi::PyTuple_GetItem(index, i as isize))?;
-            }
-            Some(Parts { list, count })
+            self.count = ffi::PyTuple_Size(tuple) as usize;
+            self.count <= MOST
+                && self.list[..self.count].iter_mut().enumerate().all(|(i, part)| {
+                    Plain::read(ffi::PyTuple_GetItem(tuple, i as isize)).map(|p| *part = p).is_some()
+                })
         }
     }
 
-    /// What they select; `None` for whatever is out of bounds, too much, or better left to the general path.
-    #[inline]
-    fn of(&self, view: &View) -> Option<Picked> {
-        match (&self.list[..self.count], view.ndim()) {
-            ([Plain::Int(i)], 1) => Some(Picked::At(at(*i, view.shape[0], view.strides[0])?)),
-            ([Plain::Int(i), Plain::Int(j)], 2) => {
-                let row = at(*i, view.shape[0], view.strides[0])?;
-                Some(Picked::At(row + at(*j, view.shape[1], view.strides[1])?))
-            }
-            ([Plain::Slice { start, stop, step }], 1..) => {
-                let mut part = view.clone();
-                let (first, len) = clipped(*start, *stop, *step, view.shape[0]);
-                if len > 0 {
-                    part.offset = (part.offset as isize + first * part.strides[0]) as usize;
-                }
-                part.shape[0] = len;
-                part.strides[0] = part.strides[0].wrapping_mul(*step);
-                Some(Picked::Part(part))
-            }
-            (parts, ndim) => pick(parts, view, ndim),
-        }
+    fn as_slice(&self) -> &[Plain] {
+        &self.list[..self.count]
     }
+}
+
+#[inline]
+fn is_tuple(index: &Bound<'_, PyAny>) -> bool {
+    // SAFETY: a live object.
+    unsafe { ffi::PyTuple_CheckExact(index.as_ptr()) != 0 }
 }
 
 /// Where an index lies along an axis, in bytes.
@@ -125,87 +107,149 @@ fn clipped(start: isize, stop: isize, step: isize, extent: usize) -> (isize, usi
     (start, steps)
 }
 
-/// The general case of `Parts::of`.
-fn pick(parts: &[Plain], view: &View, ndim: usize) -> Option<Picked> {
-    let (mut used, mut ellipses) = (0, 0);
-    for p in parts {
-        match p {
-            Plain::Int(_) | Plain::Slice { .. } => used += 1,
-            Plain::Ellipsis => ellipses += 1,
-            Plain::NewAxis => {}
-        }
+/// The layout that an index gives a view, of few enough dimensions to be written down here.
+struct Picked {
+    offset: usize,
+    shape: [usize; 4],
+    strides: [isize; 4],
+    ndim: usize,
+}
+
+impl Picked {
+    #[inline]
+    fn push(&mut self, extent: usize, stride: isize) -> Option<()> {
+        *self.shape.get_mut(self.ndim)? = extent;
+        self.strides[self.ndim] = stride;
+        self.ndim += 1;
+        Some(())
     }
-    if used > ndim || ellipses > 1 {
+
+    #[inline]
+    fn put(&self, view: &mut View) {
+        view.offset = self.offset;
+        view.shape = SmallVec::from_buf_and_len(self.shape, self.ndim);
+        view.strides = SmallVec::from_buf_and_len(self.strides, self.ndim);
+    }
+}
+
+/// Where the element lies that an integer for every axis selects, in bytes from the view's first.
+#[inline]
+fn element_at(parts: &[Plain], view: &View) -> Option<isize> {
+    let (shape, strides) = (view.shape.as_slice(), view.strides.as_slice());
+    if parts.len() != shape.len() || parts.len() != strides.len() {
         return None;
     }
-    let mut part =
-        View { dtype: view.dtype, offset: view.offset, shape: Default::default(), strides: Default::default() };
-    let (mut axis, mut offset) = (0, 0);
+    let mut offset = 0;
+    for (i, part) in parts.iter().enumerate() {
+        let Plain::Int(index) = part else { return None };
+        offset += at(*index, shape[i], strides[i])?;
+    }
+    Some(offset)
+}
+
+/// The part of one or more dimensions that an index selects; `None` for whatever is out of bounds, too much, or better
+/// left to the general path.
+fn pick(parts: &[Plain], view: &View) -> Option<Picked> {
+    let (shape, strides) = (view.shape.as_slice(), view.strides.as_slice());
+    let used = parts.iter().filter(|p| matches!(p, Plain::Int(_) | Plain::Slice { .. })).count();
+    let mut skipped = shape.len().checked_sub(used)?;
+    let mut out = Picked { offset: view.offset, shape: [0; 4], strides: [0; 4], ndim: 0 };
+    let (mut axis, mut ellipses) = (0, 0);
+    let mut skip = |out: &mut Picked, axis: &mut usize| {
+        for _ in 0..std::mem::take(&mut skipped) {
+            out.push(shape[*axis], strides[*axis])?;
+            *axis += 1;
+        }
+        Some(())
+    };
     for p in parts {
         match *p {
             Plain::Int(i) => {
-                offset += at(i, view.shape[axis], view.strides[axis])?;
+                out.offset = out.offset.wrapping_add_signed(at(i, shape[axis], strides[axis])?);
                 axis += 1;
             }
             Plain::Slice { start, stop, step } => {
-                let (first, len) = clipped(start, stop, step, view.shape[axis]);
+                let (first, len) = clipped(start, stop, step, shape[axis]);
                 if len > 0 {
-                    offset += first * view.strides[axis];
+                    out.offset = out.offset.wrapping_add_signed(first * strides[axis]);
                 }
-                part.shape.push(len);
-                part.strides.push(view.strides[axis].wrapping_mul(step));
+                out.push(len, strides[axis].wrapping_mul(step))?;
                 axis += 1;
             }
-            Plain::NewAxis => {
-                part.shape.push(1);
-                part.strides.push(0);
-            }
+            Plain::NewAxis => out.push(1, 0)?,
             Plain::Ellipsis => {
-                let skipped = axis..axis + ndim - used;
-                part.shape.extend_from_slice(&view.shape[skipped.clone()]);
-                part.strides.extend_from_slice(&view.strides[skipped]);
-                axis += ndim - used;
+                ellipses += 1;
+                skip(&mut out, &mut axis)?;
             }
         }
     }
-    part.shape.extend_from_slice(&view.shape[axis..]);
-    part.strides.extend_from_slice(&view.strides[axis..]);
-    if part.shape.is_empty() {
-        // With an ellipsis it is an array without dimensions, which the general path makes.
-        return (ellipses == 0).then_some(Picked::At(offset));
-    }
-    part.offset = (part.offset as isize + offset) as usize;
-    Some(Picked::Part(part))
+    skip(&mut out, &mut axis)?;
+    (ellipses <= 1 && out.ndim > 0).then_some(out)
 }
 
-enum Picked {
-    /// One element, in bytes from the view's first.
-    At(isize),
-    /// One or more dimensions.
-    Part(View),
+/// Cuts the first axis down to a slice of it.
+#[inline]
+fn cut(view: &mut View, start: isize, stop: isize, step: isize) {
+    let (Some(extent), Some(stride)) = (view.shape.first_mut(), view.strides.first_mut()) else { return };
+    let (first, len) = clipped(start, stop, step, *extent);
+    if len > 0 {
+        view.offset = (view.offset as isize + first * *stride) as usize;
+    }
+    *extent = len;
+    *stride = stride.wrapping_mul(step);
 }
 
 /// `x[index]`.
 #[inline]
 pub fn get(x: &Bound<'_, NdArray>, index: &Bound<'_, PyAny>) -> Option<PyResult<Py<PyAny>>> {
     let py = x.py();
-    let parts = Parts::read(index);
+    if is_tuple(index) {
+        return get_tuple(x, index);
+    }
+    let plain = Plain::read(index.as_ptr());
     // SAFETY: nothing below runs Python code before the arrays are done with.
     let this = unsafe { peek(x.as_any())? };
     let array = &this.array;
     if array.symbol().is_some() {
         return None;
     }
-    let Some(parts) = parts else {
-        return selected(x, array, index);
-    };
-    match parts.of(&array.view)? {
-        Picked::At(at) => {
-            let value = record::read_element(array, at)?;
-            Some(api(py).make_scalar(py, &value))
+    match plain {
+        Some(Plain::Int(i)) if array.view.ndim() == 1 => {
+            element(py, array, at(i, *array.view.shape.first()?, *array.view.strides.first()?)?)
         }
-        Picked::Part(part) => Some(handle::wrap_part(py, x, this, array.with_view(part))),
+        Some(Plain::Slice { start, stop, step }) if array.view.ndim() > 0 => {
+            Some(handle::wrap_changed(py, x, this, |view| cut(view, start, stop, step)))
+        }
+        Some(plain) => picked(x, this, &[plain]),
+        None => selected(x, array, index),
     }
+}
+
+#[inline]
+fn element(py: Python<'_>, array: &Array, at: isize) -> Option<PyResult<Py<PyAny>>> {
+    let value = record::read_element(array, at)?;
+    Some(api(py).make_scalar(py, &value))
+}
+
+fn get_tuple(x: &Bound<'_, NdArray>, index: &Bound<'_, PyAny>) -> Option<PyResult<Py<PyAny>>> {
+    let mut parts = Parts::NONE;
+    if !parts.read(index.as_ptr()) {
+        return None;
+    }
+    // SAFETY: as in `get`.
+    let this = unsafe { peek(x.as_any())? };
+    if this.array.symbol().is_some() {
+        return None;
+    }
+    picked(x, this, parts.as_slice())
+}
+
+fn picked(x: &Bound<'_, NdArray>, this: &NdArray, parts: &[Plain]) -> Option<PyResult<Py<PyAny>>> {
+    if let Some(at) = element_at(parts, &this.array.view) {
+        return element(x.py(), &this.array, at);
+    }
+    let part = pick(parts, &this.array.view)?;
+    Some(handle::wrap_changed(x.py(), x, this, |view| part.put(view)))
 }
 
 /// `x[index]` of a mask or an array of indices.
@@ -263,44 +307,47 @@ fn unpacked(x: &Bound<'_, NdArray>, mask: &Bound<'_, PyAny>, values: &Bound<'_, 
 /// `x[index] = value`.
 #[inline]
 pub fn set(x: &Bound<'_, NdArray>, index: &Bound<'_, PyAny>, value: &Bound<'_, PyAny>) -> Option<PyResult<()>> {
-    match Parts::read(index) {
-        Some(parts) => set_plain(x, &parts, value).then_some(Ok(())),
+    if is_tuple(index) {
+        let mut parts = Parts::NONE;
+        return (parts.read(index.as_ptr()) && set_plain(x, parts.as_slice(), value)).then_some(Ok(()));
+    }
+    match Plain::read(index.as_ptr()) {
+        Some(plain) => set_plain(x, &[plain], value).then_some(Ok(())),
         None => unpacked(x, index, value),
     }
 }
 
-fn set_plain(x: &Bound<'_, NdArray>, parts: &Parts, value: &Bound<'_, PyAny>) -> bool {
+/// A number that an array of `dtype` holds as it is.
+#[inline]
+fn number(value: &Bound<'_, PyAny>, dtype: DType) -> Option<Value> {
+    let numpy = api(value.py());
+    if dtype == DType::F64 && numpy.is_double(value) {
+        // SAFETY: a float, or NumPy's double, which is one.
+        return Some(Value::from_f64(DType::F64, unsafe { ffi::PyFloat_AsDouble(value.as_ptr()) }));
+    }
+    numpy.scalar_value(value).filter(|v| v.dtype == dtype).or_else(|| small_int(value, dtype))
+}
+
+fn set_plain(x: &Bound<'_, NdArray>, parts: &[Plain], value: &Bound<'_, PyAny>) -> bool {
     // SAFETY: as in `get`.
     let Some(this) = (unsafe { peek(x.as_any()) }) else { return false };
     let array = &this.array;
     if !this.writeable || array.symbol().is_some() {
         return false;
     }
+    if let Some(at) = element_at(parts, &array.view) {
+        return number(value, array.view.dtype).is_some_and(|v| record::write_element(array, at, &v));
+    }
+    let Some(part) = pick(parts, &array.view) else { return false };
+    let mut to = array.clone();
+    part.put(&mut to.view);
     // SAFETY: as in `get`.
-    let from = unsafe { peek(value) };
-    let number = match from {
-        Some(_) => None,
-        None if array.view.dtype == DType::F64 && api(x.py()).is_double(value) => {
-            // SAFETY: a float, or NumPy's double, which is one.
-            Some(Value::from_f64(DType::F64, unsafe { ffi::PyFloat_AsDouble(value.as_ptr()) }))
+    match unsafe { peek(value) } {
+        None => number(value, array.view.dtype).is_some_and(|v| copy(Operand::Value(v), &to)),
+        Some(from) => {
+            let alike = from.array.view.shape == to.view.shape && from.array.view.dtype == to.view.dtype;
+            alike && copy(Operand::Array(&from.array), &to)
         }
-        None => match api(x.py()).scalar_value(value) {
-            Some(v) if v.dtype == array.view.dtype => Some(v),
-            _ => match small_int(value, array.view.dtype) {
-                Some(v) => Some(v),
-                None => return false,
-            },
-        },
-    };
-    match (parts.of(&array.view), number, from) {
-        (Some(Picked::At(at)), Some(v), None) => record::write_element(array, at, &v),
-        (Some(Picked::Part(part)), Some(v), None) => copy(Operand::Value(v), &array.with_view(part)),
-        (Some(Picked::Part(part)), None, Some(from))
-            if from.array.view.shape == part.shape && from.array.view.dtype == part.dtype =>
-        {
-            copy(Operand::Array(&from.array), &array.with_view(part))
-        }
-        _ => false,
     }
 }
 
