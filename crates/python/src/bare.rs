@@ -7,7 +7,7 @@ use crate::numpy_api::api;
 use crate::object;
 use crate::slots::{answer, held, tried};
 use numloom_ir::view::{Order, dense_strides};
-use numloom_ir::{Dims, View};
+use numloom_ir::{DType, Dims, Value, View};
 use numloom_runtime::record;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::ffi;
@@ -173,6 +173,76 @@ macro_rules! methods {
     };
 }
 
+macro_rules! functions {
+    ($($name:literal $call:ident)*) => {
+        /// Puts functions before those of the package: they do plain calls and hand on the others.
+        #[pyfunction]
+        pub fn put_short_ways(package: &Bound<'_, PyModule>) -> PyResult<()> {
+            let py = package.py();
+            $({
+                static ORIGINAL: Original = Original::new();
+                unsafe extern "C" fn call(
+                    _: *mut ffi::PyObject,
+                    args: *const *mut ffi::PyObject,
+                    n: isize,
+                    names: *mut ffi::PyObject,
+                ) -> *mut ffi::PyObject {
+                    let py = Python::assume_attached();
+                    let positional: Objects = if n == 0 { &[] } else { std::slice::from_raw_parts(args, n as usize) };
+                    let done = tried(|| $call(py, positional, only_dtype(py, names, args.offset(n))?));
+                    match done {
+                        Some(done) => answer(py, done),
+                        None => PyObject_Vectorcall(ORIGINAL.pointer(), args, n as usize, names),
+                    }
+                }
+                let was = package.getattr($name)?;
+                let doc = function_doc($name, &was)?;
+                let def = Box::leak(Box::new(ffi::PyMethodDef {
+                    ml_name: concat!($name, "\0").as_ptr().cast::<c_char>(),
+                    ml_meth: ffi::PyMethodDefPointer { PyCFunctionFastWithKeywords: call },
+                    ml_flags: ffi::METH_FASTCALL | ffi::METH_KEYWORDS,
+                    ml_doc: doc.into_raw(),
+                }));
+                let _ = ORIGINAL.0.set(was.unbind());
+                // SAFETY: a definition that stays, the module and its name.
+                let made = unsafe {
+                    let function = ffi::PyCFunction_NewEx(def, package.as_ptr(), package.name()?.as_ptr());
+                    Bound::from_owned_ptr_or_err(py, function)?
+                };
+                package.setattr($name, made)?;
+            })*
+            Ok(())
+        }
+    };
+}
+
+/// The documentation of a Python function as C functions have it, with the signature before it.
+fn function_doc(name: &str, function: &Bound<'_, PyAny>) -> PyResult<CString> {
+    let py = function.py();
+    let inspect = py.import("inspect")?;
+    let signature = inspect.call_method1("signature", (function,))?;
+    let mut parts = Vec::new();
+    let mut keyword_only = false;
+    for parameter in signature.getattr("parameters")?.call_method0("values")?.try_iter()? {
+        let parameter = parameter?;
+        let kind = parameter.getattr("kind")?;
+        if !keyword_only && kind.eq(parameter.getattr("KEYWORD_ONLY")?)? {
+            keyword_only = true;
+            parts.push("*".to_owned());
+        }
+        let default = parameter.getattr("default")?;
+        let name = parameter.getattr("name")?;
+        parts.push(if default.is(parameter.getattr("empty")?) {
+            name.to_string()
+        } else {
+            format!("{name}={}", default.repr()?)
+        });
+    }
+    let doc = function.getattr("__doc__")?.extract::<Option<String>>()?.unwrap_or_default();
+    CString::new(format!("{name}({})\n--\n\n{doc}", parts.join(", ")))
+        .map_err(|e| PyRuntimeError::new_err(e.to_string()))
+}
+
 attributes! {
     "T" transposed
     "shape" shape
@@ -188,6 +258,8 @@ methods! {
     "copy" copy
     "astype" astype
     "item" item
+    "argmax" argmax
+    "argmin" argmin
 }
 
 pub fn install(class: &Bound<'_, PyType>) -> PyResult<()> {
@@ -347,4 +419,70 @@ unsafe fn item(py: Python<'_>, _: *mut ffi::PyObject, this: &NdArray, args: Obje
     };
     let value = record::read_element(&this.array, at)?;
     Some(crate::convert::value_to_py(py, &value))
+}
+
+unsafe fn place_of_extreme(py: Python<'_>, this: &NdArray, args: Objects<'_>, max: bool) -> Answer {
+    if !args.is_empty() {
+        return None;
+    }
+    let place = record::extreme_place(&this.array, max)?;
+    Some(api(py).make_scalar(py, &Value::from_i128(DType::I64, place as i128)))
+}
+
+unsafe fn argmax(py: Python<'_>, _: *mut ffi::PyObject, this: &NdArray, args: Objects<'_>) -> Answer {
+    place_of_extreme(py, this, args, true)
+}
+
+unsafe fn argmin(py: Python<'_>, _: *mut ffi::PyObject, this: &NdArray, args: Objects<'_>) -> Answer {
+    place_of_extreme(py, this, args, false)
+}
+
+functions! {
+    "asarray" asarray
+    "empty" empty
+    "zeros" zeros
+}
+
+unsafe fn asarray(py: Python<'_>, args: Objects<'_>, dtype: Option<DType>) -> Answer {
+    let &[x] = args else { return None };
+    let same = object::contents(x).is_some() && dtype.is_none();
+    same.then(|| Ok(held(py, x).to_owned().unbind()))
+}
+
+/// Shape and type of a new array: `f(3)`, `f((2, 3), dtype)`.
+unsafe fn wanted(py: Python<'_>, args: Objects<'_>, dtype: Option<DType>) -> Option<(DType, Dims)> {
+    let dtype = match (args.get(1), dtype) {
+        (Some(&given), None) if args.len() == 2 => api(py).dtype_at_once(&held(py, given))?,
+        (None, Some(dtype)) => dtype,
+        (None, None) => DType::F64,
+        _ => return None,
+    };
+    let extents = ints(args.get(..1)?)?;
+    let shape: Dims = extents.iter().map(|&d| usize::try_from(d).ok()).collect::<Option<_>>()?;
+    crate::index::check_new_size(&shape, dtype).ok()?;
+    Some((dtype, shape))
+}
+
+unsafe fn empty(py: Python<'_>, args: Objects<'_>, dtype: Option<DType>) -> Answer {
+    let (dtype, shape) = wanted(py, args, dtype)?;
+    let made = record::empty(dtype, &shape, Order::C, || crate::provenance::here(py)).ok()?;
+    Some(handle::wrap(py, made))
+}
+
+unsafe fn zeros(py: Python<'_>, args: Objects<'_>, dtype: Option<DType>) -> Answer {
+    let (dtype, shape) = wanted(py, args, dtype)?;
+    Some(handle::wrap(py, record::zeros(dtype, &shape)?))
+}
+
+/// The type in `dtype=`, if that is the only keyword; `None` in it where there is no keyword.
+unsafe fn only_dtype(py: Python<'_>, names: *mut ffi::PyObject, value: *const *mut ffi::PyObject) -> Option<Option<DType>> {
+    if names.is_null() {
+        return Some(None);
+    }
+    let alone = ffi::PyTuple_Size(names) == 1
+        && ffi::PyUnicode_CompareWithASCIIString(ffi::PyTuple_GetItem(names, 0), c"dtype".as_ptr()) == 0;
+    if !alone {
+        return None;
+    }
+    api(py).dtype_at_once(&held(py, *value)).map(Some)
 }

@@ -4,6 +4,7 @@
 use crate::{bare, errors, object, slots};
 use crate::fperr::{self, Watch};
 use crate::handle::{self, NdArray};
+use crate::numpy_api::api;
 use crate::ufunc::input::Input;
 use crate::ufunc::resolve::loop_for;
 use numloom_ir::promote::{ArgType, Casting, can_cast};
@@ -258,4 +259,11 @@ pub fn choose(condition: &Bound<'_, PyAny>, x: &Bound<'_, PyAny>, y: &Bound<'_, 
     };
     let made = record::select_new(mask, x.operand(dtype)?, y.operand(dtype)?, dtype)?;
     Some(handle::wrap(condition.py(), made))
+}
+
+/// The product of two small vectors.
+pub fn dot(left: &Bound<'_, PyAny>, right: &Bound<'_, PyAny>) -> Option<PyResult<Py<PyAny>>> {
+    // SAFETY: as in `binary`.
+    let product = unsafe { record::dot(&peek(left)?.array, &peek(right)?.array)? };
+    Some(api(left.py()).make_scalar(left.py(), &product))
 }

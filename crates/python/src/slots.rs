@@ -36,7 +36,7 @@ pub struct RawType {
 /// `PyMappingMethods`.
 #[repr(C)]
 struct RawMapping {
-    length: *mut c_void,
+    length: Option<ffi::lenfunc>,
     subscript: Option<ffi::binaryfunc>,
     assign: Option<ffi::objobjargproc>,
 }
@@ -58,7 +58,8 @@ impl RawType {
                 && raw.hash == slot(ffi::Py_tp_hash)
                 && raw.call == slot(ffi::Py_tp_call)
                 && !raw.mapping.is_null()
-                && (*raw.mapping).length == slot(ffi::Py_mp_length)
+                && (*raw.mapping).length.map_or(std::ptr::null_mut(), |f| f as *mut c_void)
+                    == slot(ffi::Py_mp_length)
                 && (*raw.mapping).subscript.map_or(std::ptr::null_mut(), |f| f as *mut c_void)
                     == slot(ffi::Py_mp_subscript)
                 && (*raw.mapping).assign.map_or(std::ptr::null_mut(), |f| f as *mut c_void)
@@ -76,6 +77,7 @@ impl RawType {
     }
 }
 
+static LENGTH: AtomicUsize = AtomicUsize::new(0);
 static SUBSCRIPT: AtomicUsize = AtomicUsize::new(0);
 static ASSIGN: AtomicUsize = AtomicUsize::new(0);
 
@@ -84,7 +86,11 @@ pub fn install(class: &Bound<'_, PyType>) {
     let Some(raw) = RawType::of(class) else { return };
     // SAFETY: checked above; classes are not shared between threads while the module is being imported.
     let mapping = unsafe { &mut *raw.mapping };
-    if let (Some(dealloc), Some(get), Some(set)) = (raw.dealloc, mapping.subscript, mapping.assign) {
+    if let (Some(dealloc), Some(get), Some(set), Some(length)) =
+        (raw.dealloc, mapping.subscript, mapping.assign, mapping.length)
+    {
+        LENGTH.store(length as usize, Relaxed);
+        mapping.length = Some(self::length);
         SUBSCRIPT.store(get as usize, Relaxed);
         ASSIGN.store(set as usize, Relaxed);
         raw.dealloc = Some(object::take_over(dealloc));
@@ -147,4 +153,16 @@ unsafe extern "C" fn assign(x: *mut ffi::PyObject, index: *mut ffi::PyObject, va
     }
     let set: ffi::objobjargproc = std::mem::transmute(ASSIGN.load(Relaxed));
     set(x, index, value)
+}
+
+/// `len(x)`.
+unsafe extern "C" fn length(x: *mut ffi::PyObject) -> isize {
+    if let Some(this) = object::contents(x) {
+        let array = &(*this).array;
+        if let (Some(&n), None) = (array.view.shape.first(), array.symbol()) {
+            return n as isize;
+        }
+    }
+    let length: ffi::lenfunc = std::mem::transmute(LENGTH.load(Relaxed));
+    length(x)
 }

@@ -42,8 +42,8 @@ impl Array {
 
     /// The first handle of a store that already counts it.
     #[inline]
-    pub(crate) fn first(store: Store, view: View) -> Array {
-        Array { store: Held(ManuallyDrop::new(Arc::new(store))), view }
+    pub(crate) fn first(store: Arc<Store>, view: View) -> Array {
+        Array { store: Held(ManuallyDrop::new(store)), view }
     }
 
     /// Another view of the same store.

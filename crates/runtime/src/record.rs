@@ -7,6 +7,7 @@ use crate::memory::TRACKED;
 use crate::node::conflict;
 use crate::operation::Kind;
 use crate::provenance::Provenance;
+use crate::small;
 use crate::spill;
 use crate::store::{LastPack, MadeBy, MadeFrom, Origin, Store, Symbol};
 use crate::sync;
@@ -193,6 +194,8 @@ pub fn is_deferred(a: &Array) -> bool {
     !a.store.is_settled() || a.symbol().is_some() || a.view.size() > inline::SMALL
 }
 
+pub use crate::small::{dot, extreme_place, zeros};
+
 pub use crate::inline::{cast_small, iota_new, pack_small, read_element, select_new, take_small, write_element};
 
 /// Remembers what a new truth array was computed from.
@@ -288,6 +291,7 @@ pub fn reduce(
         inline::counted();
         if mask.is_none()
             && let Some(done) = inline::fold_dense(op, lp, input, axes, out, initial)
+                .or_else(|| small::fold_axis(op, lp, input, axes, out, initial))
         {
             return done;
         }
