@@ -1,5 +1,6 @@
 //! A kernel bound to memory: its domain in walking order, cut into tiles, phase by phase.
 
+use crate::blame::Watch;
 use crate::frame::layout_of;
 use crate::program::{Compiled, Layout, Program, Tier};
 use crate::walk::{self, Operand};
@@ -60,6 +61,8 @@ pub struct Launch {
     pub(crate) shape: Shape,
     /// Partial values, one buffer a target, when a reduction has several chunks.
     pub(crate) partials: Vec<Vec<u64>>,
+    /// Finds out who raised a flag, where more than one instruction could have.
+    pub(crate) watch: Option<Watch>,
     tile: usize,
     tiles: SmallVec<[usize; 2]>,
 }
@@ -147,11 +150,18 @@ impl Launch {
             flat,
             shape,
             partials: Vec::new(),
+            watch: None,
             tile: 0,
             tiles: SmallVec::new(),
         };
         launch.cut(min_chunk, workers);
         launch
+    }
+
+    /// Puts the launch under a watch.
+    pub fn watched(mut self, watch: Option<Watch>) -> Launch {
+        self.watch = watch;
+        self
     }
 
     fn cut(&mut self, min_chunk: usize, workers: usize) {

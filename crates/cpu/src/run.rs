@@ -7,10 +7,10 @@ use smallvec::SmallVec;
 
 impl Launch {
     pub(crate) unsafe fn run_map(&self, start: usize, end: usize) -> u8 {
-        with_frame(&self.program, &self.params, Folding::None, |frame| {
+        with_frame(&self.program, &self.params, Folding::None, self.watch.as_ref(), |frame| {
             let base: SmallVec<[*mut u8; 8]> = self.operands.iter().map(|o| o.ptr).collect();
             self.run_range(frame, &base, start, end, |_, _, _| {});
-            frame.flags
+            frame.all_flags()
         })
     }
 

@@ -3,6 +3,7 @@
 use crate::array::UNSIZED;
 use crate::chain::{BoundStep, ChainRun};
 use crate::error::ExecError;
+use crate::fp;
 use crate::memory;
 use crate::node::{self, Spot, StoreId};
 use crate::operation::{Kind, Operation, Place, Source};
@@ -14,7 +15,7 @@ use crate::retire;
 use crate::stats;
 use crate::store::Store;
 use crate::task::{Payload, Prepared, Work, raw_view};
-use numloom_cpu::{Launch, Operand, Output};
+use numloom_cpu::{Launch, Operand, Output, Watch};
 use numloom_ir::Value;
 use numloom_ir::kernel::Instr;
 use numloom_library::Args;
@@ -33,14 +34,14 @@ fn bound(work: &Work) -> Result<Prepared> {
     let payload = work.payload.lock();
     match payload.as_ref() {
         None => Ok(Prepared::Done),
-        Some(Payload::Fused { plan, stores, params }) => {
+        Some(Payload::Fused { plan, stores, params, raised }) => {
             if let Some(e) = poison(stores.iter()) {
                 return Err(e);
             }
             let _room = room(ops, stores.iter())?;
-            bind(ops, plan, stores, params.clone())
+            bind(ops, plan, stores, params.clone(), fp::watch(plan, fp::heard(ops), raised))
         }
-        Some(Payload::Chain { plan, stores, params, blamed }) => {
+        Some(Payload::Chain { plan, stores, params, raised }) => {
             if let Some(e) = poison(stores.iter().flatten()) {
                 return Err(e);
             }
@@ -50,7 +51,7 @@ fn bound(work: &Work) -> Result<Prepared> {
             let steps = plan.steps.iter().zip(stores).zip(params);
             let steps = steps.map(|((f, s), p)| bind_step(ops, f, s, p, &plan.locals)).collect::<Result<Vec<_>>>()?;
             let jit = numloom_config::current().jit;
-            let run = ChainRun { plan: plan.clone(), steps, jit, blamed: blamed.clone() };
+            let run = ChainRun { plan: plan.clone(), steps, jit, raised: raised.clone(), heard: fp::heard(ops) };
             Ok(Prepared::Chain { tiles: run.tiles(), run })
         }
         Some(Payload::Opaque) => {
@@ -109,7 +110,7 @@ fn late(ops: &[Operation], op: &Operation) -> Result<Prepared> {
     let plan = plan::plan(&nodes, false);
     let Some(plan::TaskWork::Fused(fused)) = plan.tasks.first().map(|t| &t.work) else { return Ok(Prepared::Done) };
     let stores: Vec<_> = plan::stores_of(fused, &nodes);
-    bind(ops, fused, &stores, plan::param_values(fused, &nodes.nodes))
+    bind(ops, fused, &stores, plan::param_values(fused, &nodes.nodes), None)
 }
 
 /// The place's view with the real length in the place of an unknown one.
@@ -217,7 +218,7 @@ fn count_traffic(plan: &FusedPlan, locals: &[(StoreId, usize)]) {
 }
 
 /// The plan's operands in memory.
-pub fn addresses(ops: &[Operation], plan: &FusedPlan, stores: &[Arc<Store>]) -> Result<Vec<Operand>> {
+fn addresses(ops: &[Operation], plan: &FusedPlan, stores: &[Arc<Store>]) -> Result<Vec<Operand>> {
     plan.operands.iter().zip(stores).map(|(spot, store)| address(ops, spot, store)).collect()
 }
 
@@ -231,7 +232,13 @@ fn address(ops: &[Operation], spot: &Spot, store: &Store) -> Result<Operand> {
     })
 }
 
-fn bind(ops: &[Operation], plan: &FusedPlan, stores: &[Arc<Store>], params: Vec<Value>) -> Result<Prepared> {
+fn bind(
+    ops: &[Operation],
+    plan: &FusedPlan,
+    stores: &[Arc<Store>],
+    params: Vec<Value>,
+    watch: Option<Watch>,
+) -> Result<Prepared> {
     let operands = addresses(ops, plan, stores)?;
     let outputs = plan
         .folded
@@ -242,7 +249,7 @@ fn bind(ops: &[Operation], plan: &FusedPlan, stores: &[Arc<Store>], params: Vec<
     count_traffic(plan, &[]);
     let settings = numloom_config::current();
     let reduced: Vec<bool> = (0..plan.domain.len()).map(|a| plan.reduced >> a.min(63) & 1 == 1).collect();
-    Ok(Prepared::Launch(Box::new(Launch::new(
+    let launch = Launch::new(
         &plan.compiled,
         &plan.domain,
         operands,
@@ -252,5 +259,6 @@ fn bind(ops: &[Operation], plan: &FusedPlan, stores: &[Arc<Store>], params: Vec<
         settings.min_cpu_chunk,
         settings.cpus,
         settings.jit,
-    ))))
+    );
+    Ok(Prepared::Launch(Box::new(launch.watched(watch))))
 }
