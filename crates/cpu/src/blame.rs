@@ -4,6 +4,7 @@
 
 use crate::frame::Row;
 use crate::program::Compiled;
+use crate::walk::Operand;
 use numloom_ir::kernel::{Instr, Kernel, NO_REG, OperandId, Reg};
 use numloom_ir::{ScalarOp, Value};
 use numloom_loops::{self as loops, BLOCK, In};
@@ -40,18 +41,32 @@ pub struct Watch {
 
 impl Watch {
     pub fn new(compiled: &Arc<Compiled>, heard: u8, raised: &Arc<Raised>) -> Watch {
-        let instrs = &compiled.kernel.instrs;
-        let stored = |o: OperandId| instrs.iter().any(|i| matches!(i, Instr::Store { operand, .. } if *operand == o));
-        let mut overwritten: SmallVec<[OperandId; 4]> = SmallVec::new();
+        Watch { compiled: compiled.clone(), heard, overwritten: SmallVec::new(), raised: raised.clone() }
+    }
+
+    /// Finds the operands that are read and written, be it under two numbers.
+    pub(crate) fn over(mut self, operands: &[Operand]) -> Watch {
+        let instrs = &self.compiled.kernel.instrs;
+        let same = |a: OperandId, b: OperandId| a == b || operands[a as usize].ptr == operands[b as usize].ptr;
+        let stored =
+            |o: OperandId| instrs.iter().any(|i| matches!(i, Instr::Store { operand, .. } if same(*operand, o)));
         for i in instrs {
             if let Instr::Load { operand, .. } = *i
                 && stored(operand)
-                && !overwritten.contains(&operand)
+                && !self.overwritten.contains(&operand)
             {
-                overwritten.push(operand);
+                self.overwritten.push(operand);
             }
         }
-        Watch { compiled: compiled.clone(), heard, overwritten, raised: raised.clone() }
+        self
+    }
+
+    pub(crate) fn overwrites(&self) -> bool {
+        !self.overwritten.is_empty()
+    }
+
+    pub(crate) fn hears(&self, flags: u8) -> bool {
+        flags & self.heard != 0
     }
 
     /// Room for the blocks that `save` keeps.
@@ -77,7 +92,7 @@ impl Watch {
         n: usize,
         saved: &[Vec<[u64; 2]>],
     ) {
-        if flags & self.heard == 0 {
+        if !self.hears(flags) {
             return;
         }
         let kernel = &self.compiled.kernel;
@@ -96,7 +111,7 @@ impl Watch {
             }
             loops::fp_clear();
             let flags = bench.run(instr, start, n) | loops::fp_status();
-            if flags & self.heard != 0 {
+            if self.hears(flags) {
                 self.raised.note(at, flags);
             }
         }
@@ -109,7 +124,7 @@ impl Watch {
             loops::fp_clear();
         }
         let flags = fold() | loops::fp_status();
-        if flags & self.heard != 0 {
+        if self.hears(flags) {
             let is_fold = |i: &Instr| matches!(i, Instr::Reduce { target: t, .. } if *t as usize == target);
             if let Some(at) = self.compiled.kernel.instrs.iter().position(is_fold) {
                 self.raised.note(at, flags);

@@ -1,7 +1,7 @@
 //! Reductions: chunks of fixed size become partial values, partial values are combined in a fixed order,
 //! so the result is the same for any number of workers and tiles.
 
-use crate::blame::charged;
+use crate::blame::{Watch, charged};
 use crate::frame::{Folding, Partials, with_frame};
 use crate::launch::Launch;
 use crate::walk;
@@ -16,10 +16,10 @@ impl Launch {
     }
 
     /// Pairs of (kept point, chunk of the reduced space), numbered kept point first.
-    pub(crate) unsafe fn fold_inner(&self, chunks: usize, start: usize, end: usize) -> u8 {
+    pub(crate) unsafe fn fold_inner(&self, watch: Option<&Watch>, chunks: usize, start: usize, end: usize) -> u8 {
         let targets = self.program.folds.len();
         let partials = self.program.folds.iter().map(|f| Partials::new(f.dtype.size())).collect();
-        with_frame(&self.program, &self.params, Folding::Inner { partials }, self.watch.as_ref(), |frame| {
+        with_frame(&self.program, &self.params, Folding::Inner { partials }, watch, |frame| {
             for pair in start..end {
                 let (point, chunk) = (pair / chunks, pair % chunks);
                 let (a, b) = self.chunk_range(chunk);
@@ -30,7 +30,7 @@ impl Launch {
                     let out = if chunks > 1 { self.partial(t, pair) } else { value.as_mut_ptr() as *mut u8 };
                     frame.take_partial(t, out);
                     if chunks == 1 {
-                        frame.flags |= charged(self.watch.as_ref(), t, || self.finish(t, point, 1, out));
+                        frame.flags |= charged(watch, t, || self.finish(t, point, 1, out));
                     }
                 }
             }
@@ -38,9 +38,9 @@ impl Launch {
         })
     }
 
-    pub(crate) unsafe fn finish_inner(&self, chunks: usize) -> u8 {
+    pub(crate) unsafe fn finish_inner(&self, watch: Option<&Watch>, chunks: usize) -> u8 {
         let targets = 0..self.program.folds.len();
-        targets.fold(0, |flags, t| flags | charged(self.watch.as_ref(), t, || self.finish_inner_target(t, chunks)))
+        targets.fold(0, |flags, t| flags | charged(watch, t, || self.finish_inner_target(t, chunks)))
     }
 
     unsafe fn finish_inner_target(&self, t: usize, chunks: usize) -> u8 {
@@ -68,7 +68,7 @@ impl Launch {
     }
 
     /// One range of columns (kept points) over one chunk of the reduced space.
-    pub(crate) unsafe fn fold_outer(&self, chunks: usize, chunk: usize, columns: usize, tile: usize) -> u8 {
+    pub(crate) unsafe fn fold_outer(&self, watch: Option<&Watch>, chunks: usize, chunk: usize, columns: usize, tile: usize) -> u8 {
         let (group, part) = (tile / chunks, tile % chunks);
         let (k0, k1) = (group * columns, ((group + 1) * columns).min(self.block.size));
         let (r0, r1) = (part * chunk, ((part + 1) * chunk).min(self.outer.size));
@@ -88,7 +88,7 @@ impl Launch {
             })
             .collect();
         let folding = Folding::Outer { acc: accs.clone(), first: true };
-        with_frame(&self.program, &self.params, folding, self.watch.as_ref(), |frame| {
+        with_frame(&self.program, &self.params, folding, watch, |frame| {
             for r in r0..r1 {
                 let base = self.base_at(r);
                 self.run_range(frame, &base, k0, k1, |frame, at, _| {
@@ -102,16 +102,16 @@ impl Launch {
             }
             if chunks == 1 {
                 for t in 0..accs.len() {
-                    frame.flags |= charged(self.watch.as_ref(), t, || self.finish(t, k0, k1 - k0, accs[t]));
+                    frame.flags |= charged(watch, t, || self.finish(t, k0, k1 - k0, accs[t]));
                 }
             }
             frame.all_flags()
         })
     }
 
-    pub(crate) unsafe fn finish_outer(&self, chunks: usize) -> u8 {
+    pub(crate) unsafe fn finish_outer(&self, watch: Option<&Watch>, chunks: usize) -> u8 {
         let targets = 0..self.program.folds.len();
-        targets.fold(0, |flags, t| flags | charged(self.watch.as_ref(), t, || self.finish_outer_target(t, chunks)))
+        targets.fold(0, |flags, t| flags | charged(watch, t, || self.finish_outer_target(t, chunks)))
     }
 
     unsafe fn finish_outer_target(&self, t: usize, chunks: usize) -> u8 {

@@ -160,7 +160,7 @@ impl Launch {
 
     /// Puts the launch under a watch.
     pub fn watched(mut self, watch: Option<Watch>) -> Launch {
-        self.watch = watch;
+        self.watch = watch.map(|w| w.over(&self.operands));
         self
     }
 
@@ -218,6 +218,21 @@ impl Launch {
     /// # Safety
     /// The operands must be valid memory over the domain, and nothing else may touch what is written.
     pub unsafe fn run(&self, phase: usize, tile: usize) -> u8 {
+        let watch = self.watch.as_ref();
+        // A tile that leaves what it reads as it is can run again when it has raised a flag; others are watched while
+        // they run. Only the first phase takes time.
+        let at_once = watch.filter(|w| w.overwrites() || phase > 0);
+        let flags = self.run_under(at_once, phase, tile);
+        if let Some(w) = watch
+            && at_once.is_none()
+            && w.hears(flags)
+        {
+            self.run_under(watch, phase, tile);
+        }
+        flags
+    }
+
+    unsafe fn run_under(&self, watch: Option<&Watch>, phase: usize, tile: usize) -> u8 {
         numloom_loops::fp_clear();
         let flags = if self.block.size == 0 || self.outer.size == 0 {
             self.fold_empty()
@@ -225,15 +240,17 @@ impl Launch {
             match (&self.shape, phase) {
                 (Shape::Map, _) => {
                     let start = tile * self.tile;
-                    self.run_map(start, (start + self.tile).min(self.block.size))
+                    self.run_map(watch, start, (start + self.tile).min(self.block.size))
                 }
                 (Shape::FoldInner { chunks }, 0) => {
                     let start = tile * self.tile;
-                    self.fold_inner(*chunks, start, (start + self.tile).min(self.outer.size * chunks))
+                    self.fold_inner(watch, *chunks, start, (start + self.tile).min(self.outer.size * chunks))
                 }
-                (Shape::FoldInner { chunks }, _) => self.finish_inner(*chunks),
-                (Shape::FoldOuter { chunks, chunk, columns }, 0) => self.fold_outer(*chunks, *chunk, *columns, tile),
-                (Shape::FoldOuter { chunks, .. }, _) => self.finish_outer(*chunks),
+                (Shape::FoldInner { chunks }, _) => self.finish_inner(watch, *chunks),
+                (Shape::FoldOuter { chunks, chunk, columns }, 0) => {
+                    self.fold_outer(watch, *chunks, *chunk, *columns, tile)
+                }
+                (Shape::FoldOuter { chunks, .. }, _) => self.finish_outer(watch, *chunks),
             }
         };
         flags | numloom_loops::fp_status()

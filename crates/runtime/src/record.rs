@@ -162,7 +162,7 @@ fn map_any(
     if reads.any(|a| outs.iter().any(|o| clashes(a, o))) || (outs.len() > 1 && clashes(outs[0], outs[1])) {
         return map_through_copies(op, ins, outs, mask, at());
     }
-    if inline::is_possible(elements, arrays(ins).chain(mask), outs) {
+    if inline::is_possible(small::weight(op, ins, elements), arrays(ins).chain(mask), outs) {
         inline::counted();
         if mask.is_none()
             && let Some(done) = inline::run_dense(op, ins, outs)

@@ -3,6 +3,7 @@
 use crate::array::Array;
 use crate::error::ExecError;
 use crate::inline::{SMALL, dense_run, is_dense};
+use crate::record::{MapOp, Operand};
 use crate::provenance::Provenance;
 use crate::store::Store;
 use crate::{spill, stats};
@@ -12,6 +13,28 @@ use numloom_loops::{In, block_fn, fold_fn, fp_clear, fp_status};
 
 fn is_small(elements: usize) -> bool {
     elements > 0 && elements <= SMALL && elements <= numloom_config::current().inline_size
+}
+
+/// Integer divisions of up to this many elements that are there run in the call, and are heard of there.
+const DIVISION: usize = 1 << 14;
+
+/// How many elements an operation counts as when it is decided whether it runs at once. A division of integers takes
+/// time enough in any case, and a program that divides by zero wants to know where; arrays of one value are where such
+/// a division's operands often come from, and take next to none.
+pub fn weight(op: MapOp, ins: &[Operand], elements: usize) -> usize {
+    use ScalarOp::{Divmod, FloorDivide, Fmod, Remainder};
+    let inline = numloom_config::current().inline_size;
+    if elements > DIVISION || inline == 0 {
+        return elements;
+    }
+    let at_once = match op {
+        MapOp::Scalar { op: op @ (FloorDivide | Remainder | Fmod | Divmod), lp } => {
+            op.loops()[lp as usize].ins()[0].is_integer()
+        }
+        MapOp::Copy => matches!(ins, [Operand::Value(_)]),
+        _ => false,
+    };
+    if at_once { elements.min(inline) } else { elements }
 }
 
 /// The dot product of two small vectors of doubles or singles.
