@@ -36,6 +36,7 @@ pub use pack::{CountTrue, Nonzero, Pack, Unpack};
 pub use reduceat::ReduceAt;
 pub use scan::Accumulate;
 pub use scatter::{Put, ScatterApply};
+pub use scratch::account_with;
 pub use searchsorted::SearchSorted;
 pub use sort::Sort;
 

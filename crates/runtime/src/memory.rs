@@ -194,6 +194,15 @@ pub fn give(bytes: usize) {
     LIVE.fetch_sub(bytes as u64, Ordering::AcqRel);
 }
 
+/// Counts memory that library operations need beside their arrays, or give back. It is theirs whether it fits or not.
+pub fn count_scratch(bytes: isize) {
+    if bytes < 0 {
+        return give(bytes.unsigned_abs());
+    }
+    let now = LIVE.fetch_add(bytes as u64, Ordering::AcqRel) + bytes as u64;
+    PEAK.fetch_max(now, Ordering::Relaxed);
+}
+
 fn live() -> usize {
     LIVE.load(Ordering::Acquire) as usize
 }
