@@ -68,7 +68,14 @@ impl Launch {
     }
 
     /// One range of columns (kept points) over one chunk of the reduced space.
-    pub(crate) unsafe fn fold_outer(&self, watch: Option<&Watch>, chunks: usize, chunk: usize, columns: usize, tile: usize) -> u8 {
+    pub(crate) unsafe fn fold_outer(
+        &self,
+        watch: Option<&Watch>,
+        chunks: usize,
+        chunk: usize,
+        columns: usize,
+        tile: usize,
+    ) -> u8 {
         let (group, part) = (tile / chunks, tile % chunks);
         let (k0, k1) = (group * columns, ((group + 1) * columns).min(self.block.size));
         let (r0, r1) = (part * chunk, ((part + 1) * chunk).min(self.outer.size));

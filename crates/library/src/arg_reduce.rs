@@ -238,7 +238,7 @@ unsafe fn extreme_dense<T: Element, const MAX: bool>(ptr: *const T, n: usize) ->
             }
             for (b, block) in all.chunks(BLOCK).enumerate() {
                 let known = |v: T| if MAX { v.below(best) || v == best } else { best.below(v) || v == best };
-                if block.iter().fold(true, |all, &v| all & known(v)) {
+                if b > 0 && block.iter().fold(true, |all, &v| all & known(v)) {
                     continue;
                 }
                 let (extreme, nan) = extreme_block::<T, MAX>(block, best);

@@ -110,7 +110,7 @@ macro_rules! attributes {
                 static ORIGINAL: Original = Original::new();
                 unsafe extern "C" fn get(x: *mut ffi::PyObject, _: *mut c_void) -> *mut ffi::PyObject {
                     let py = Python::assume_attached();
-                    match tried(|| $get(py, x, plain(x)?)) {
+                    match plain(x).and_then(|this| $get(py, x, this)) {
                         Some(done) => answer(py, done),
                         None => get_original(&ORIGINAL, x),
                     }
@@ -267,10 +267,11 @@ pub fn install(class: &Bound<'_, PyType>) -> PyResult<()> {
     install_methods(class)
 }
 
-/// A view of `x` of another layout.
-unsafe fn part(py: Python<'_>, x: *mut ffi::PyObject, this: &NdArray, view: View) -> Answer {
+/// A view of `x` with another layout.
+#[inline]
+unsafe fn part(py: Python<'_>, x: *mut ffi::PyObject, this: &NdArray, change: impl FnOnce(&mut View)) -> Answer {
     let parent = held(py, x).cast_unchecked::<NdArray>();
-    Some(handle::wrap_changed(py, &parent, this, |v| *v = view))
+    Some(handle::wrap_changed(py, &parent, this, change))
 }
 
 unsafe fn number(py: Python<'_>, n: usize) -> Answer {
@@ -278,7 +279,10 @@ unsafe fn number(py: Python<'_>, n: usize) -> Answer {
 }
 
 unsafe fn transposed(py: Python<'_>, x: *mut ffi::PyObject, this: &NdArray) -> Answer {
-    part(py, x, this, this.array.view.reversed_axes())
+    part(py, x, this, |view| {
+        view.shape.reverse();
+        view.strides.reverse();
+    })
 }
 
 unsafe fn shape(py: Python<'_>, _: *mut ffi::PyObject, this: &NdArray) -> Answer {
@@ -314,13 +318,22 @@ unsafe fn int(object: *mut ffi::PyObject) -> Option<isize> {
 }
 
 /// The ints of `f(2, 3)` or `f((2, 3))`.
+#[inline]
 unsafe fn ints(args: Objects<'_>) -> Option<SmallVec<[isize; 4]>> {
+    let mut all = SmallVec::new();
     match args {
         [tuple] if ffi::PyTuple_CheckExact(*tuple) != 0 => {
-            (0..ffi::PyTuple_Size(*tuple)).map(|i| int(ffi::PyTuple_GetItem(*tuple, i))).collect()
+            for i in 0..ffi::PyTuple_Size(*tuple) {
+                all.push(int(ffi::PyTuple_GetItem(*tuple, i))?);
+            }
         }
-        _ => args.iter().map(|&a| int(a)).collect(),
+        _ => {
+            for &a in args {
+                all.push(int(a)?);
+            }
+        }
     }
+    Some(all)
 }
 
 unsafe fn reshape(py: Python<'_>, x: *mut ffi::PyObject, this: &NdArray, args: Objects<'_>) -> Answer {
@@ -330,27 +343,29 @@ unsafe fn reshape(py: Python<'_>, x: *mut ffi::PyObject, this: &NdArray, args: O
         return None;
     }
     let size = view.size();
-    let (mut known, mut open) = (1usize, None);
+    let (mut known, mut open, mut shape) = (1usize, None, Dims::new());
     for (i, &d) in wanted.iter().enumerate() {
         match usize::try_from(d) {
             Ok(d) => known = known.checked_mul(d)?,
             Err(_) if open.is_none() => open = Some(i),
             Err(_) => return None,
         }
+        shape.push(d as usize);
     }
-    let mut shape: Dims = wanted.iter().map(|&d| d as usize).collect();
     match open {
         Some(i) if known > 0 && size.is_multiple_of(known) => shape[i] = size / known,
         None if known == size => {}
         _ => return None,
     }
-    let seen = if view.is_c_contiguous() {
-        let strides = dense_strides(view.dtype.size(), &shape, Order::C);
-        View { dtype: view.dtype, offset: view.offset, shape, strides }
+    let strides = if view.is_c_contiguous() {
+        dense_strides(view.dtype.size(), &shape, Order::C)
     } else {
-        view.reshape(&shape, Order::C)?
+        view.reshape(&shape, Order::C)?.strides
     };
-    part(py, x, this, seen)
+    part(py, x, this, |view| {
+        view.shape = shape;
+        view.strides = strides;
+    })
 }
 
 unsafe fn transpose(py: Python<'_>, x: *mut ffi::PyObject, this: &NdArray, args: Objects<'_>) -> Answer {
@@ -367,7 +382,8 @@ unsafe fn transpose(py: Python<'_>, x: *mut ffi::PyObject, this: &NdArray, args:
     if axes.len() != view.ndim() {
         return None;
     }
-    part(py, x, this, view.transpose(&axes))
+    let turned = view.transpose(&axes);
+    part(py, x, this, |view| *view = turned)
 }
 
 unsafe fn ravel(py: Python<'_>, x: *mut ffi::PyObject, this: &NdArray, args: Objects<'_>) -> Answer {
@@ -375,13 +391,11 @@ unsafe fn ravel(py: Python<'_>, x: *mut ffi::PyObject, this: &NdArray, args: Obj
     if !args.is_empty() || !view.is_c_contiguous() {
         return None;
     }
-    let line = View {
-        dtype: view.dtype,
-        offset: view.offset,
-        shape: SmallVec::from_buf_and_len([view.size(), 0, 0, 0], 1),
-        strides: SmallVec::from_buf_and_len([view.dtype.size() as isize, 0, 0, 0], 1),
-    };
-    part(py, x, this, line)
+    let (n, step) = (view.size(), view.dtype.size() as isize);
+    part(py, x, this, |view| {
+        view.shape = SmallVec::from_buf_and_len([n, 0, 0, 0], 1);
+        view.strides = SmallVec::from_buf_and_len([step, 0, 0, 0], 1);
+    })
 }
 
 unsafe fn copy(py: Python<'_>, _: *mut ffi::PyObject, this: &NdArray, args: Objects<'_>) -> Answer {
@@ -457,25 +471,31 @@ unsafe fn wanted(py: Python<'_>, args: Objects<'_>, dtype: Option<DType>) -> Opt
         (None, None) => DType::F64,
         _ => return None,
     };
-    let extents = ints(args.get(..1)?)?;
-    let shape: Dims = extents.iter().map(|&d| usize::try_from(d).ok()).collect::<Option<_>>()?;
+    let first = args.get(..1)?;
+    let shape = match int(first[0]) {
+        Some(n) => SmallVec::from_buf_and_len([usize::try_from(n).ok()?, 0, 0, 0], 1),
+        None => ints(first)?.iter().map(|&d| usize::try_from(d).ok()).collect::<Option<Dims>>()?,
+    };
     crate::index::check_new_size(&shape, dtype).ok()?;
     Some((dtype, shape))
 }
 
 unsafe fn empty(py: Python<'_>, args: Objects<'_>, dtype: Option<DType>) -> Answer {
     let (dtype, shape) = wanted(py, args, dtype)?;
-    let made = record::empty(dtype, &shape, Order::C, || crate::provenance::here(py)).ok()?;
-    Some(handle::wrap(py, made))
+    Some(handle::wrap(py, record::new_small(dtype, shape, false)?))
 }
 
 unsafe fn zeros(py: Python<'_>, args: Objects<'_>, dtype: Option<DType>) -> Answer {
     let (dtype, shape) = wanted(py, args, dtype)?;
-    Some(handle::wrap(py, record::zeros(dtype, &shape)?))
+    Some(handle::wrap(py, record::new_small(dtype, shape, true)?))
 }
 
 /// The type in `dtype=`, if that is the only keyword; `None` in it where there is no keyword.
-unsafe fn only_dtype(py: Python<'_>, names: *mut ffi::PyObject, value: *const *mut ffi::PyObject) -> Option<Option<DType>> {
+unsafe fn only_dtype(
+    py: Python<'_>,
+    names: *mut ffi::PyObject,
+    value: *const *mut ffi::PyObject,
+) -> Option<Option<DType>> {
     if names.is_null() {
         return Some(None);
     }

@@ -61,12 +61,7 @@ unsafe fn contents_of(object: *mut ffi::PyObject) -> *mut NdArray {
 
 /// A new object around `array`.
 #[inline]
-pub fn make(
-    py: Python<'_>,
-    array: Array,
-    writeable: bool,
-    base: Option<Py<PyAny>>,
-) -> PyResult<Py<PyAny>> {
+pub fn make(py: Python<'_>, array: Array, writeable: bool, base: Option<Py<PyAny>>) -> PyResult<Py<PyAny>> {
     // SAFETY: the interpreter's lock is held; the object is an `ndarray` whose contents nobody has seen.
     unsafe {
         let free = &mut *FREE.0.get();

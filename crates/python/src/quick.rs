@@ -1,12 +1,12 @@
 //! The short way for plain operations: from Python's objects to the block loop, or into the window, without borrow
 //! flags, reference counts or lists on the way. Whatever does not fit is `None`, and the general path does it.
 
-use crate::{bare, errors, object, slots};
 use crate::fperr::{self, Watch};
 use crate::handle::{self, NdArray};
 use crate::numpy_api::api;
 use crate::ufunc::input::Input;
 use crate::ufunc::resolve::loop_for;
+use crate::{bare, errors, object, slots};
 use numloom_ir::promote::{ArgType, Casting, can_cast};
 use numloom_ir::view::Order;
 use numloom_ir::{DType, ScalarOp, Value};

@@ -66,9 +66,10 @@ impl Parts {
         unsafe {
             self.count = ffi::PyTuple_Size(tuple) as usize;
             self.count <= MOST
-                && self.list[..self.count].iter_mut().enumerate().all(|(i, part)| {
-                    Plain::read(ffi::PyTuple_GetItem(tuple, i as isize)).map(|p| *part = p).is_some()
-                })
+                && self.list[..self.count]
+                    .iter_mut()
+                    .enumerate()
+                    .all(|(i, part)| Plain::read(ffi::PyTuple_GetItem(tuple, i as isize)).map(|p| *part = p).is_some())
         }
     }
 

@@ -8,12 +8,13 @@
 use crate::handle::NdArray;
 use crate::object;
 use crate::quick_index;
+use pyo3::Borrowed;
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::PyType;
-use pyo3::Borrowed;
 use std::ffi::{c_int, c_ulong, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::ptr::NonNull;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 /// The start of `PyTypeObject`.
@@ -45,11 +46,11 @@ const HAVE_VECTORCALL: c_ulong = 1 << 11;
 
 impl RawType {
     /// The fields of a class, if they lie where we think.
-    pub fn of<'a>(class: &'a Bound<'_, PyType>) -> Option<&'a mut RawType> {
+    pub fn of(class: &Bound<'_, PyType>) -> Option<NonNull<RawType>> {
         let ty = class.as_type_ptr();
         // SAFETY: a class; what is read lies inside any type object, and is compared before it is believed.
         unsafe {
-            let raw = &mut *ty.cast::<RawType>();
+            let raw = &*ty.cast::<RawType>();
             let slot = |n| ffi::PyType_GetSlot(ty, n);
             let basicsize: isize = class.getattr("__basicsize__").ok()?.extract().ok()?;
             let known = raw.basicsize == basicsize
@@ -58,13 +59,12 @@ impl RawType {
                 && raw.hash == slot(ffi::Py_tp_hash)
                 && raw.call == slot(ffi::Py_tp_call)
                 && !raw.mapping.is_null()
-                && (*raw.mapping).length.map_or(std::ptr::null_mut(), |f| f as *mut c_void)
-                    == slot(ffi::Py_mp_length)
+                && (*raw.mapping).length.map_or(std::ptr::null_mut(), |f| f as *mut c_void) == slot(ffi::Py_mp_length)
                 && (*raw.mapping).subscript.map_or(std::ptr::null_mut(), |f| f as *mut c_void)
                     == slot(ffi::Py_mp_subscript)
                 && (*raw.mapping).assign.map_or(std::ptr::null_mut(), |f| f as *mut c_void)
                     == slot(ffi::Py_mp_ass_subscript);
-            known.then_some(raw)
+            if known { NonNull::new(ty.cast()) } else { None }
         }
     }
 
@@ -83,9 +83,13 @@ static ASSIGN: AtomicUsize = AtomicUsize::new(0);
 
 /// Puts our functions into the class `ndarray`.
 pub fn install(class: &Bound<'_, PyType>) {
-    let Some(raw) = RawType::of(class) else { return };
-    // SAFETY: checked above; classes are not shared between threads while the module is being imported.
-    let mapping = unsafe { &mut *raw.mapping };
+    let Some(mut raw) = RawType::of(class) else { return };
+    // SAFETY: checked there; classes are not shared between threads while the module is being imported.
+    let (raw, mapping) = unsafe {
+        let raw = raw.as_mut();
+        let mapping = &mut *raw.mapping;
+        (raw, mapping)
+    };
     if let (Some(dealloc), Some(get), Some(set), Some(length)) =
         (raw.dealloc, mapping.subscript, mapping.assign, mapping.length)
     {

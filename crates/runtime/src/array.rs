@@ -57,7 +57,7 @@ impl Array {
     /// The symbol of an array whose length is not known yet (its shape reads `[UNSIZED]`).
     #[inline]
     pub fn symbol(&self) -> Option<&Symbol> {
-        self.store.symbol.as_ref().filter(|_| self.view.shape.first() == Some(&UNSIZED))
+        if self.view.shape.first() == Some(&UNSIZED) { self.store.symbol.as_ref() } else { None }
     }
 }
 

@@ -3,14 +3,15 @@
 use crate::array::Array;
 use crate::error::ExecError;
 use crate::inline::{SMALL, dense_run, is_dense};
-use crate::record::{MapOp, Operand};
 use crate::provenance::Provenance;
+use crate::record::{MapOp, Operand};
 use crate::store::Store;
 use crate::{spill, stats};
-use numloom_ir::view::Order;
-use numloom_ir::{DType, ScalarOp, Value, View};
+use numloom_ir::view::{Order, dense_strides};
+use numloom_ir::{DType, Dims, ScalarOp, Value, View};
 use numloom_loops::{In, block_fn, fold_fn, fp_clear, fp_status};
 
+#[inline]
 fn is_small(elements: usize) -> bool {
     elements > 0 && elements <= SMALL && elements <= numloom_config::current().inline_size
 }
@@ -70,17 +71,21 @@ pub fn extreme_place(a: &Array, max: bool) -> Option<usize> {
     unsafe { numloom_library::extreme_place(a.view.dtype, max, run.ptr, n).ok() }
 }
 
-/// A small array of zeros.
-pub fn zeros(dtype: DType, shape: &[usize]) -> Option<Array> {
-    let n = numloom_ir::view::checked_size(shape)?;
+/// A small array that has its memory at once: zeros, or whatever lies there.
+#[inline]
+pub fn new_small(dtype: DType, shape: Dims, zeros: bool) -> Option<Array> {
+    let n = numloom_ir::view::checked_size(&shape)?;
     if !is_small(n) {
         return None;
     }
     let store = Store::to_fill(n * dtype.size()).ok()?;
-    // SAFETY: the store has room for `n` elements; zeros of every type are zero bytes.
-    unsafe { store.ptr().write_bytes(0, n * dtype.size()) };
+    if zeros {
+        // SAFETY: the store has room for `n` elements; zeros of every type are zero bytes.
+        unsafe { store.ptr().write_bytes(0, n * dtype.size()) };
+    }
     stats::count_inline();
-    Some(Array::first(store, View::dense(dtype, shape, Order::C)))
+    let strides = dense_strides(dtype.size(), &shape, Order::C);
+    Some(Array::first(store, View { dtype, offset: 0, shape, strides }))
 }
 
 /// A small dense matrix folded along one axis: row by row, or each row by itself.

@@ -28,12 +28,7 @@ pub enum Payload {
     /// The stores of the plan's operands, then of its reductions' results.
     Fused { plan: Arc<FusedPlan>, stores: Vec<Arc<Store>>, params: Vec<Value>, raised: Arc<Raised> },
     /// For each step of the chain, as above.
-    Chain {
-        plan: Arc<ChainPlan>,
-        stores: Vec<Vec<Arc<Store>>>,
-        params: Vec<Vec<Value>>,
-        raised: Vec<Arc<Raised>>,
-    },
+    Chain { plan: Arc<ChainPlan>, stores: Vec<Vec<Arc<Store>>>, params: Vec<Vec<Value>>, raised: Vec<Arc<Raised>> },
     /// The first of the task's operations, as it is.
     Opaque,
 }

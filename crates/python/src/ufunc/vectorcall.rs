@@ -13,9 +13,10 @@ static CALL: AtomicUsize = AtomicUsize::new(0);
 /// Makes Python call ufuncs through `vectorcall`.
 pub fn install(sample: &Bound<'_, Ufunc>) {
     let class = sample.get_type();
-    if let Some(raw) = slots::RawType::of(&class) {
+    if let Some(mut raw) = slots::RawType::of(&class) {
         let at = &raw const sample.get().vectorcall as usize - sample.as_ptr() as usize;
-        CALL.store(raw.call_through(at), Relaxed);
+        // SAFETY: as in `slots::install`.
+        CALL.store(unsafe { raw.as_mut() }.call_through(at), Relaxed);
     }
 }
 
