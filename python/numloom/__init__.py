@@ -7,6 +7,8 @@ found by `__getattr__` and runs through NumPy on the host (see `coverage`). No l
 
 from __future__ import annotations
 
+import sys as _sys
+
 import numpy
 
 from . import _core, _methods, _mirror, _settings
@@ -228,4 +230,5 @@ _own = [
 __all__ = [*numpy.__all__, *_own, "set_fallback_warnings", "stats", "sync"]
 __getattr__, __dir__ = _mirror.mirror(numpy, globals())
 _methods.attach()
+_core.put_short_ways(_sys.modules[__name__])
 _mirror.install()

@@ -1,48 +1,164 @@
-//! Which instruction of a kernel raised a floating-point flag: the kernel runs once more, one instruction at
-//! a time. The hardware only says that some instruction did, and hardly any kernel raises one, so this is
-//! slow and simple.
+//! Which instruction of a kernel raised a floating-point flag. The hardware only says that some instruction of a block
+//! did. Then the block runs once more, one instruction at a time, on what it has read: for operands that the kernel
+//! writes, a copy made before it ran. Hardly any block raises a flag, so the second run is slow and simple.
 
+use crate::frame::Row;
 use crate::program::Compiled;
-use crate::walk::{self, Operand};
-use numloom_ir::Value;
-use numloom_ir::kernel::{Instr, Kernel, NO_REG, Reg};
+use crate::walk::Operand;
+use numloom_ir::kernel::{Instr, Kernel, NO_REG, OperandId, Reg};
+use numloom_ir::{ScalarOp, Value};
 use numloom_loops::{self as loops, BLOCK, In};
 use smallvec::SmallVec;
+use std::sync::{Arc, Mutex};
 
-/// The flags each instruction raises, by place; `None` if what the kernel read is overwritten by now.
-///
-/// # Safety
-/// The operands must be valid memory over the domain that nobody writes meanwhile.
-pub unsafe fn blame(compiled: &Compiled, domain: &[usize], operands: &[Operand], params: &[Value]) -> Option<Vec<u8>> {
-    let kernel = &compiled.kernel;
-    let loads = |o: u16| kernel.instrs.iter().any(|i| matches!(i, Instr::Load { operand, .. } if *operand == o));
-    if kernel.instrs.iter().any(|i| matches!(i, Instr::Store { operand, .. } if loads(*operand))) {
-        return None;
+/// The flags that each instruction was seen to raise, by place.
+#[derive(Default)]
+pub struct Raised(Mutex<Vec<u8>>);
+
+impl Raised {
+    pub fn by_instruction(&self) -> Vec<u8> {
+        self.0.lock().unwrap_or_else(|e| e.into_inner()).clone()
     }
-    let mut raised = vec![0u8; kernel.instrs.len()];
-    let mut bench = Bench::new(kernel, params);
-    let (outer, inner) = match domain.split_last() {
-        Some((&inner, outer)) => (outer, inner),
-        None => (domain, 1),
-    };
-    for row in 0..outer.iter().product() {
-        for start in (0..inner).step_by(BLOCK) {
-            let n = BLOCK.min(inner - start);
-            for (at, instr) in kernel.instrs.iter().enumerate() {
-                if let Instr::Load { dst, operand } = *instr {
-                    let o = &operands[operand as usize];
-                    let stride = o.strides.last().copied().unwrap_or(0);
-                    let ptr = o.ptr.offset(walk::offset_of(row, outer, &o.strides)).offset(stride * start as isize);
-                    loops::gather(o.dtype.size(), n, ptr, stride, bench.block(dst));
-                    continue;
+
+    fn note(&self, at: usize, flags: u8) {
+        let mut all = self.0.lock().unwrap_or_else(|e| e.into_inner());
+        if all.len() <= at {
+            all.resize(at + 1, 0);
+        }
+        all[at] |= flags;
+    }
+}
+
+/// Watches the blocks of a launch for flags, and finds out who raised them.
+pub struct Watch {
+    compiled: Arc<Compiled>,
+    /// Flags that somebody wants to hear of.
+    heard: u8,
+    /// Operands that are read and written.
+    overwritten: SmallVec<[OperandId; 4]>,
+    raised: Arc<Raised>,
+}
+
+impl Watch {
+    pub fn new(compiled: &Arc<Compiled>, heard: u8, raised: &Arc<Raised>) -> Watch {
+        Watch { compiled: compiled.clone(), heard, overwritten: SmallVec::new(), raised: raised.clone() }
+    }
+
+    /// Finds the operands that are read and written, be it under two numbers.
+    pub(crate) fn over(mut self, operands: &[Operand]) -> Watch {
+        let instrs = &self.compiled.kernel.instrs;
+        let same = |a: OperandId, b: OperandId| a == b || operands[a as usize].ptr == operands[b as usize].ptr;
+        let stored =
+            |o: OperandId| instrs.iter().any(|i| matches!(i, Instr::Store { operand, .. } if same(*operand, o)));
+        for i in instrs {
+            if let Instr::Load { operand, .. } = *i
+                && stored(operand)
+                && !self.overwritten.contains(&operand)
+            {
+                self.overwritten.push(operand);
+            }
+        }
+        self
+    }
+
+    pub(crate) fn overwrites(&self) -> bool {
+        !self.overwritten.is_empty()
+    }
+
+    pub(crate) fn hears(&self, flags: u8) -> bool {
+        flags & self.heard != 0
+    }
+
+    /// Room for the blocks that `save` keeps.
+    pub(crate) fn room(&self) -> Vec<Vec<[u64; 2]>> {
+        let size = |o: &OperandId| self.compiled.kernel.operands[*o as usize].size();
+        self.overwritten.iter().map(|o| vec![[0; 2]; (size(o) * BLOCK).div_ceil(16)]).collect()
+    }
+
+    /// Keeps what a block is about to overwrite.
+    pub(crate) unsafe fn save(&self, row: &Row, start: usize, n: usize, saved: &mut [Vec<[u64; 2]>]) {
+        for (&o, to) in self.overwritten.iter().zip(saved) {
+            row.gather(o as usize, start, n, to.as_mut_ptr().cast());
+        }
+    }
+
+    /// After a block that raised `flags`: finds out which instructions did.
+    pub(crate) unsafe fn blame(
+        &self,
+        flags: u8,
+        params: &[Value],
+        row: &Row,
+        start: usize,
+        n: usize,
+        saved: &[Vec<[u64; 2]>],
+    ) {
+        if !self.hears(flags) {
+            return;
+        }
+        let kernel = &self.compiled.kernel;
+        let mut bench = Bench::new(kernel, params);
+        for (at, instr) in kernel.instrs.iter().enumerate() {
+            if let Instr::Load { dst, operand } = *instr {
+                let to = bench.block(dst);
+                match self.overwritten.iter().position(|&o| o == operand) {
+                    Some(k) => {
+                        let bytes = kernel.operands[operand as usize].size() * n;
+                        std::ptr::copy_nonoverlapping(saved[k].as_ptr().cast(), to, bytes);
+                    }
+                    None => row.gather(operand as usize, start, n, to),
                 }
-                loops::fp_clear();
-                let flags = bench.run(instr, start, n);
-                raised[at] |= flags | loops::fp_status();
+                continue;
+            }
+            loops::fp_clear();
+            let flags = bench.run(instr, start, n) | loops::fp_status();
+            if self.hears(flags) {
+                self.raised.note(at, flags);
             }
         }
     }
-    Some(raised)
+
+    /// Runs part of the folding of a target. Flags that were up before stay up.
+    pub(crate) fn charge(&self, target: usize, fold: impl FnOnce() -> u8) -> u8 {
+        let before = loops::fp_status();
+        if before != 0 {
+            loops::fp_clear();
+        }
+        let flags = fold() | loops::fp_status();
+        if self.hears(flags) {
+            let is_fold = |i: &Instr| matches!(i, Instr::Reduce { target: t, .. } if *t as usize == target);
+            if let Some(at) = self.compiled.kernel.instrs.iter().position(is_fold) {
+                self.raised.note(at, flags);
+            }
+        }
+        if flags != 0 {
+            loops::fp_clear();
+        }
+        loops::fp_raise(before);
+        flags
+    }
+}
+
+/// Runs part of the folding of a target under the watch, if there is one.
+#[inline]
+pub(crate) fn charged(watch: Option<&Watch>, target: usize, fold: impl FnOnce() -> u8) -> u8 {
+    match watch {
+        None => fold(),
+        Some(w) => w.charge(target, fold),
+    }
+}
+
+/// Whether an instruction could raise a flag at all.
+pub fn may_raise(kernel: &Kernel, instr: &Instr) -> bool {
+    use ScalarOp::{Divmod, FloorDivide, Fmod, Remainder};
+    let inexact = |r: Reg| r != NO_REG && kernel.regs[r as usize].is_inexact();
+    match *instr {
+        Instr::Apply { op, dst, src, .. } => {
+            let divides = matches!(op, FloorDivide | Remainder | Fmod | Divmod);
+            divides || (!op.is_comparison() && src.iter().chain(&dst).any(|&r| inexact(r)))
+        }
+        Instr::Cast { src, .. } | Instr::Reduce { src, .. } => inexact(src),
+        _ => false,
+    }
 }
 
 /// A block of every register.

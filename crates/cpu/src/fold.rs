@@ -1,6 +1,7 @@
 //! Reductions: chunks of fixed size become partial values, partial values are combined in a fixed order,
 //! so the result is the same for any number of workers and tiles.
 
+use crate::blame::{Watch, charged};
 use crate::frame::{Folding, Partials, with_frame};
 use crate::launch::Launch;
 use crate::walk;
@@ -15,10 +16,10 @@ impl Launch {
     }
 
     /// Pairs of (kept point, chunk of the reduced space), numbered kept point first.
-    pub(crate) unsafe fn fold_inner(&self, chunks: usize, start: usize, end: usize) -> u8 {
+    pub(crate) unsafe fn fold_inner(&self, watch: Option<&Watch>, chunks: usize, start: usize, end: usize) -> u8 {
         let targets = self.program.folds.len();
         let partials = self.program.folds.iter().map(|f| Partials::new(f.dtype.size())).collect();
-        with_frame(&self.program, &self.params, Folding::Inner { partials }, |frame| {
+        with_frame(&self.program, &self.params, Folding::Inner { partials }, watch, |frame| {
             for pair in start..end {
                 let (point, chunk) = (pair / chunks, pair % chunks);
                 let (a, b) = self.chunk_range(chunk);
@@ -29,41 +30,52 @@ impl Launch {
                     let out = if chunks > 1 { self.partial(t, pair) } else { value.as_mut_ptr() as *mut u8 };
                     frame.take_partial(t, out);
                     if chunks == 1 {
-                        frame.flags |= self.finish(t, point, 1, out);
+                        frame.flags |= charged(watch, t, || self.finish(t, point, 1, out));
                     }
                 }
             }
-            frame.flags
+            frame.all_flags()
         })
     }
 
-    pub(crate) unsafe fn finish_inner(&self, chunks: usize) -> u8 {
+    pub(crate) unsafe fn finish_inner(&self, watch: Option<&Watch>, chunks: usize) -> u8 {
+        let targets = 0..self.program.folds.len();
+        targets.fold(0, |flags, t| flags | charged(watch, t, || self.finish_inner_target(t, chunks)))
+    }
+
+    unsafe fn finish_inner_target(&self, t: usize, chunks: usize) -> u8 {
+        let fns = &self.program.folds[t];
+        let size = fns.dtype.size();
         let mut flags = 0;
-        for (t, fns) in self.program.folds.iter().enumerate() {
-            let size = fns.dtype.size();
-            for point in 0..self.outer.size {
-                let mut folded: SmallVec<[[u64; 2]; 16]> = SmallVec::new();
-                for a in (0..chunks).step_by(BLOCK) {
-                    let n = BLOCK.min(chunks - a);
-                    let mut value = [0u64; 2];
-                    let run = In { ptr: self.partial(t, point * chunks + a), step: size };
-                    flags |= (fns.fold)(n, run, value.as_mut_ptr() as *mut u8);
-                    folded.push(value);
-                }
-                let out = folded.as_mut_ptr() as *mut u8;
-                for k in 1..folded.len() {
-                    let next = folded.as_ptr().add(k) as *const u8;
-                    let ins = [In { ptr: out, step: size }, In { ptr: next, step: size }];
-                    flags |= (fns.combine)(1, ins.as_ptr(), &out);
-                }
-                flags |= self.finish(t, point, 1, out);
+        for point in 0..self.outer.size {
+            let mut folded: SmallVec<[[u64; 2]; 16]> = SmallVec::new();
+            for a in (0..chunks).step_by(BLOCK) {
+                let n = BLOCK.min(chunks - a);
+                let mut value = [0u64; 2];
+                let run = In { ptr: self.partial(t, point * chunks + a), step: size };
+                flags |= (fns.fold)(n, run, value.as_mut_ptr() as *mut u8);
+                folded.push(value);
             }
+            let out = folded.as_mut_ptr() as *mut u8;
+            for k in 1..folded.len() {
+                let next = folded.as_ptr().add(k) as *const u8;
+                let ins = [In { ptr: out, step: size }, In { ptr: next, step: size }];
+                flags |= (fns.combine)(1, ins.as_ptr(), &out);
+            }
+            flags |= self.finish(t, point, 1, out);
         }
         flags
     }
 
     /// One range of columns (kept points) over one chunk of the reduced space.
-    pub(crate) unsafe fn fold_outer(&self, chunks: usize, chunk: usize, columns: usize, tile: usize) -> u8 {
+    pub(crate) unsafe fn fold_outer(
+        &self,
+        watch: Option<&Watch>,
+        chunks: usize,
+        chunk: usize,
+        columns: usize,
+        tile: usize,
+    ) -> u8 {
         let (group, part) = (tile / chunks, tile % chunks);
         let (k0, k1) = (group * columns, ((group + 1) * columns).min(self.block.size));
         let (r0, r1) = (part * chunk, ((part + 1) * chunk).min(self.outer.size));
@@ -83,7 +95,7 @@ impl Launch {
             })
             .collect();
         let folding = Folding::Outer { acc: accs.clone(), first: true };
-        with_frame(&self.program, &self.params, folding, |frame| {
+        with_frame(&self.program, &self.params, folding, watch, |frame| {
             for r in r0..r1 {
                 let base = self.base_at(r);
                 self.run_range(frame, &base, k0, k1, |frame, at, _| {
@@ -97,27 +109,30 @@ impl Launch {
             }
             if chunks == 1 {
                 for t in 0..accs.len() {
-                    frame.flags |= self.finish(t, k0, k1 - k0, accs[t]);
+                    frame.flags |= charged(watch, t, || self.finish(t, k0, k1 - k0, accs[t]));
                 }
             }
-            frame.flags
+            frame.all_flags()
         })
     }
 
-    pub(crate) unsafe fn finish_outer(&self, chunks: usize) -> u8 {
-        let columns = self.block.size;
+    pub(crate) unsafe fn finish_outer(&self, watch: Option<&Watch>, chunks: usize) -> u8 {
+        let targets = 0..self.program.folds.len();
+        targets.fold(0, |flags, t| flags | charged(watch, t, || self.finish_outer_target(t, chunks)))
+    }
+
+    unsafe fn finish_outer_target(&self, t: usize, chunks: usize) -> u8 {
+        let fns = &self.program.folds[t];
+        let (columns, size) = (self.block.size, fns.dtype.size());
         let mut flags = 0;
-        for (t, fns) in self.program.folds.iter().enumerate() {
-            let size = fns.dtype.size();
-            for k in (0..columns).step_by(BLOCK) {
-                let n = BLOCK.min(columns - k);
-                let acc = self.partial(t, k);
-                for c in 1..chunks {
-                    let ins = [In { ptr: acc, step: size }, In { ptr: self.partial(t, c * columns + k), step: size }];
-                    flags |= (fns.combine)(n, ins.as_ptr(), &acc);
-                }
-                flags |= self.finish(t, k, n, acc);
+        for k in (0..columns).step_by(BLOCK) {
+            let n = BLOCK.min(columns - k);
+            let acc = self.partial(t, k);
+            for c in 1..chunks {
+                let ins = [In { ptr: acc, step: size }, In { ptr: self.partial(t, c * columns + k), step: size }];
+                flags |= (fns.combine)(n, ins.as_ptr(), &acc);
             }
+            flags |= self.finish(t, k, n, acc);
         }
         flags
     }

@@ -1,5 +1,6 @@
 //! What one thread needs to run blocks of a program: register addresses, scratch, the row it is on.
 
+use crate::blame::{Watch, charged};
 use crate::program::{Home, Layout, Program, Step};
 use crate::walk::Operand;
 use numloom_ir::kernel::{NO_REG, Reg};
@@ -52,7 +53,12 @@ pub(crate) struct Frame<'p> {
     /// Registers that are the block of a dense operand.
     bound: SmallVec<[(Reg, u16); 8]>,
     pub flags: u8,
+    /// Flags raised by folding, which `flags` of a block are not to hold.
+    folded: u8,
     pub folding: Folding,
+    watch: Option<&'p Watch>,
+    /// What the watch keeps of a block.
+    saved: Vec<Vec<[u64; 2]>>,
 }
 
 /// The row that blocks run over: for each operand its address at the row's start and its inner stride;
@@ -69,6 +75,7 @@ pub(crate) fn with_frame<R>(
     program: &Program,
     params: &[Value],
     folding: Folding,
+    watch: Option<&Watch>,
     body: impl FnOnce(&mut Frame) -> R,
 ) -> R {
     SCRATCH.with(|cell| {
@@ -87,7 +94,10 @@ pub(crate) fn with_frame<R>(
             cells: vec![[0; 2]; program.cells].into_boxed_slice(),
             bound: SmallVec::new(),
             flags: 0,
+            folded: 0,
             folding,
+            watch,
+            saved: watch.map_or(Vec::new(), Watch::room),
         };
         for (r, (&home, &size)) in program.homes.iter().zip(&program.sizes).enumerate() {
             let size = size as usize;
@@ -109,6 +119,11 @@ pub(crate) fn with_frame<R>(
 }
 
 impl Frame<'_> {
+    /// All flags seen.
+    pub fn all_flags(&self) -> u8 {
+        self.flags | self.folded
+    }
+
     /// Starts a row: uniform operands are read, and what depends on them alone is computed.
     pub unsafe fn begin_row(&mut self, row: &Row) {
         for (r, home) in self.program.homes.iter().enumerate() {
@@ -131,8 +146,22 @@ impl Frame<'_> {
         self.flags |= f(n, args.as_ptr(), results.as_ptr());
     }
 
-    /// Runs one block: `n` elements from place `start` of the row.
+    /// Runs one block: `n` elements from place `start` of the row. Under a watch, its flags are looked into at once.
+    #[inline]
     pub unsafe fn run_block(&mut self, row: &Row, start: usize, n: usize) {
+        let Some(watch) = self.watch else { return self.run_steps(row, start, n) };
+        let before = std::mem::take(&mut self.flags);
+        watch.save(row, start, n, &mut self.saved);
+        self.run_steps(row, start, n);
+        let raised = self.flags | loops::fp_status();
+        if raised != 0 {
+            watch.blame(raised, self.params, row, start, n, &self.saved);
+            loops::fp_clear();
+        }
+        self.flags = before | raised;
+    }
+
+    unsafe fn run_steps(&mut self, row: &Row, start: usize, n: usize) {
         for &(r, o) in &self.bound {
             let size = self.program.sizes[r as usize] as usize;
             self.regs[r as usize].ptr = row.ptrs[o as usize].add(start * size);
@@ -190,14 +219,15 @@ impl Frame<'_> {
         let fns = self.program.folds[target];
         let size = fns.dtype.size();
         let input = self.regs[src as usize];
+        let watch = self.watch;
         match &mut self.folding {
             Folding::None => {}
             Folding::Inner { partials } => {
                 let p = &mut partials[target];
-                if p.len == PARTIALS {
-                    self.flags |= p.fold(fns.fold);
-                }
-                self.flags |= (fns.fold)(n, input, p.values.as_mut_ptr().add(p.len * size));
+                self.folded |= charged(watch, target, || {
+                    let flags = if p.len == PARTIALS { p.fold(fns.fold) } else { 0 };
+                    flags | (fns.fold)(n, input, p.values.as_mut_ptr().add(p.len * size))
+                });
                 p.len += 1;
             }
             Folding::Outer { acc, first } => {
@@ -206,7 +236,7 @@ impl Frame<'_> {
                     loops::cast_fn(fns.dtype, fns.dtype)(n, &input, &at);
                 } else {
                     let ins = [In { ptr: at, step: size }, input];
-                    self.flags |= (fns.combine)(n, ins.as_ptr(), &at);
+                    self.folded |= charged(watch, target, || (fns.combine)(n, ins.as_ptr(), &at));
                 }
             }
         }
@@ -217,7 +247,7 @@ impl Frame<'_> {
         let fns = self.program.folds[target];
         if let Folding::Inner { partials } = &mut self.folding {
             let p = &mut partials[target];
-            self.flags |= p.fold(fns.fold);
+            self.folded |= charged(self.watch, target, || p.fold(fns.fold));
             std::ptr::copy_nonoverlapping(p.values.as_ptr(), out, p.size);
             p.len = 0;
         }
@@ -252,7 +282,7 @@ impl Dense {
 }
 
 impl Row<'_> {
-    unsafe fn gather(&self, o: usize, start: usize, n: usize, out: *mut u8) {
+    pub unsafe fn gather(&self, o: usize, start: usize, n: usize, out: *mut u8) {
         let size = self.operands[o].dtype.size();
         self.runs(o, start, n, |ptr, stride, at, len| loops::gather(size, len, ptr, stride, out.add(at * size)));
     }

@@ -1,5 +1,6 @@
 //! A kernel bound to memory: its domain in walking order, cut into tiles, phase by phase.
 
+use crate::blame::Watch;
 use crate::frame::layout_of;
 use crate::program::{Compiled, Layout, Program, Tier};
 use crate::walk::{self, Operand};
@@ -60,6 +61,8 @@ pub struct Launch {
     pub(crate) shape: Shape,
     /// Partial values, one buffer a target, when a reduction has several chunks.
     pub(crate) partials: Vec<Vec<u64>>,
+    /// Finds out who raised a flag, where more than one instruction could have.
+    pub(crate) watch: Option<Watch>,
     tile: usize,
     tiles: SmallVec<[usize; 2]>,
 }
@@ -147,11 +150,18 @@ impl Launch {
             flat,
             shape,
             partials: Vec::new(),
+            watch: None,
             tile: 0,
             tiles: SmallVec::new(),
         };
         launch.cut(min_chunk, workers);
         launch
+    }
+
+    /// Puts the launch under a watch.
+    pub fn watched(mut self, watch: Option<Watch>) -> Launch {
+        self.watch = watch.map(|w| w.over(&self.operands));
+        self
     }
 
     fn cut(&mut self, min_chunk: usize, workers: usize) {
@@ -208,6 +218,21 @@ impl Launch {
     /// # Safety
     /// The operands must be valid memory over the domain, and nothing else may touch what is written.
     pub unsafe fn run(&self, phase: usize, tile: usize) -> u8 {
+        let watch = self.watch.as_ref();
+        // A tile that leaves what it reads as it is can run again when it has raised a flag; others are watched while
+        // they run. Only the first phase takes time.
+        let at_once = watch.filter(|w| w.overwrites() || phase > 0);
+        let flags = self.run_under(at_once, phase, tile);
+        if let Some(w) = watch
+            && at_once.is_none()
+            && w.hears(flags)
+        {
+            self.run_under(watch, phase, tile);
+        }
+        flags
+    }
+
+    unsafe fn run_under(&self, watch: Option<&Watch>, phase: usize, tile: usize) -> u8 {
         numloom_loops::fp_clear();
         let flags = if self.block.size == 0 || self.outer.size == 0 {
             self.fold_empty()
@@ -215,15 +240,17 @@ impl Launch {
             match (&self.shape, phase) {
                 (Shape::Map, _) => {
                     let start = tile * self.tile;
-                    self.run_map(start, (start + self.tile).min(self.block.size))
+                    self.run_map(watch, start, (start + self.tile).min(self.block.size))
                 }
                 (Shape::FoldInner { chunks }, 0) => {
                     let start = tile * self.tile;
-                    self.fold_inner(*chunks, start, (start + self.tile).min(self.outer.size * chunks))
+                    self.fold_inner(watch, *chunks, start, (start + self.tile).min(self.outer.size * chunks))
                 }
-                (Shape::FoldInner { chunks }, _) => self.finish_inner(*chunks),
-                (Shape::FoldOuter { chunks, chunk, columns }, 0) => self.fold_outer(*chunks, *chunk, *columns, tile),
-                (Shape::FoldOuter { chunks, .. }, _) => self.finish_outer(*chunks),
+                (Shape::FoldInner { chunks }, _) => self.finish_inner(watch, *chunks),
+                (Shape::FoldOuter { chunks, chunk, columns }, 0) => {
+                    self.fold_outer(watch, *chunks, *chunk, *columns, tile)
+                }
+                (Shape::FoldOuter { chunks, .. }, _) => self.finish_outer(watch, *chunks),
             }
         };
         flags | numloom_loops::fp_status()

@@ -10,7 +10,7 @@ mod program;
 mod run;
 mod walk;
 
-pub use blame::blame;
+pub use blame::{Raised, Watch, may_raise};
 pub use launch::{Launch, Output};
 pub use program::{Compiled, Tier};
 pub use walk::Operand;

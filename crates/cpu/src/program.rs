@@ -113,6 +113,10 @@ pub struct Compiled {
 
 /// Elements after which a kernel is worth the 0.2 ms of generating machine code for it.
 const HOT: u64 = 150_000;
+/// The same for kernels over so few elements at a time that looking after the blocks is most of the work: the
+/// generator itself is megabytes of code that would be read in for little.
+const FEW: usize = 16_384;
+const HOT_OF_FEW: u64 = 8_000_000;
 
 impl Compiled {
     pub fn new(kernel: Kernel) -> Compiled {
@@ -123,7 +127,8 @@ impl Compiled {
     /// The tier for one more launch of `elements`: machine code once the kernel has proven hot.
     pub fn tier(&self, elements: usize) -> Tier {
         let seen = self.elements.fetch_add(elements as u64, Ordering::Relaxed) + elements as u64;
-        if seen >= HOT { Tier::MachineCode } else { Tier::Interpreter }
+        let hot = if elements < FEW { HOT_OF_FEW } else { HOT };
+        if seen >= hot { Tier::MachineCode } else { Tier::Interpreter }
     }
 
     pub(crate) fn program(&self, layouts: &SmallVec<[Layout; 8]>, tier: Tier) -> Arc<Program> {

@@ -1,16 +1,17 @@
 //! Running a range of a launch's block space, block by block.
 
+use crate::blame::Watch;
 use crate::frame::{Folding, Frame, Row, with_frame};
 use crate::launch::Launch;
 use crate::walk;
 use smallvec::SmallVec;
 
 impl Launch {
-    pub(crate) unsafe fn run_map(&self, start: usize, end: usize) -> u8 {
-        with_frame(&self.program, &self.params, Folding::None, |frame| {
+    pub(crate) unsafe fn run_map(&self, watch: Option<&Watch>, start: usize, end: usize) -> u8 {
+        with_frame(&self.program, &self.params, Folding::None, watch, |frame| {
             let base: SmallVec<[*mut u8; 8]> = self.operands.iter().map(|o| o.ptr).collect();
             self.run_range(frame, &base, start, end, |_, _, _| {});
-            frame.flags
+            frame.all_flags()
         })
     }
 

@@ -238,7 +238,7 @@ unsafe fn extreme_dense<T: Element, const MAX: bool>(ptr: *const T, n: usize) ->
             }
             for (b, block) in all.chunks(BLOCK).enumerate() {
                 let known = |v: T| if MAX { v.below(best) || v == best } else { best.below(v) || v == best };
-                if block.iter().fold(true, |all, &v| all & known(v)) {
+                if b > 0 && block.iter().fold(true, |all, &v| all & known(v)) {
                     continue;
                 }
                 let (extreme, nan) = extreme_block::<T, MAX>(block, best);
@@ -248,10 +248,33 @@ unsafe fn extreme_dense<T: Element, const MAX: bool>(ptr: *const T, n: usize) ->
                 }
                 (best, holder) = (extreme, b * BLOCK);
             }
-            let place = all[holder..].iter().position(|v| *v == best).unwrap_or(0);
-            (best, holder + place)
+            (best, holder + place_of(&all[holder..], best))
         },
     )
+}
+
+/// The first place of a value: the line it stands in first, which needs no branch for each element.
+#[inline(always)]
+fn place_of<T: Element>(all: &[T], value: T) -> usize {
+    const LINE: usize = 64;
+    for (l, line) in all.chunks(LINE).enumerate() {
+        if line.iter().fold(false, |any, v| any | (*v == value)) {
+            return l * LINE + line.iter().position(|v| *v == value).unwrap_or(0);
+        }
+    }
+    0
+}
+
+/// The first place of the extreme among `n >= 1` elements that lie side by side.
+///
+/// # Safety
+/// `ptr` points to `n` elements of `dtype`.
+pub unsafe fn extreme_place(dtype: DType, max: bool, ptr: *const u8, n: usize) -> Result<usize, LibraryError> {
+    with_type!(dtype, T => {
+        let step = size_of::<T>() as isize;
+        let found = if max { extreme_run::<T, true>(ptr, step, n)? } else { extreme_run::<T, false>(ptr, step, n)? };
+        Ok(found.1)
+    })
 }
 
 /// The extreme of a block and `start`, and whether there is a NaN in the block.

@@ -25,16 +25,18 @@ mod sort_key;
 mod vector;
 mod walk;
 
-pub use arg_reduce::ArgReduce;
+pub use arg_reduce::{ArgReduce, extreme_place};
 pub use clock::Clock;
 pub use fold::{BinaryFn, Fold};
 pub use gather::Take;
 pub use index::Mode;
 pub use matmul::MatMul;
+pub use matvec::dot_dense;
 pub use pack::{CountTrue, Nonzero, Pack, Unpack};
 pub use reduceat::ReduceAt;
 pub use scan::Accumulate;
 pub use scatter::{Put, ScatterApply};
+pub use scratch::account_with;
 pub use searchsorted::SearchSorted;
 pub use sort::Sort;
 

@@ -156,6 +156,19 @@ const LANES: usize = 32;
 /// Elements summed up before the running sums are folded: keeps the error that of pairwise summation.
 const STRETCH: usize = 1024;
 
+/// The dot product of two dense vectors of doubles or singles, into `sum`; false for other types.
+///
+/// # Safety
+/// `a` and `b` point to `k` elements of `dtype`, aligned, and `sum` to one.
+pub unsafe fn dot_dense(dtype: DType, a: *const u8, b: *const u8, k: usize, sum: *mut u8) -> bool {
+    match dtype {
+        DType::F64 => dots::<f64>(a.cast(), 0, b.cast(), 1, k, sum.cast()),
+        DType::F32 => dots::<f32>(a.cast(), 0, b.cast(), 1, k, sum.cast()),
+        _ => return false,
+    }
+    true
+}
+
 /// Dot products of dense rows with `x`.
 unsafe fn dots<T: Product>(a: *const T, row_step: isize, x: *const T, n: usize, k: usize, sums: *mut T) {
     #[cfg(target_arch = "x86_64")]

@@ -4,6 +4,24 @@ use crate::LibraryError;
 use std::alloc::{Layout, alloc, dealloc};
 use std::sync::OnceLock;
 
+/// Buffers of at least this many bytes are told to whoever keeps the account of memory.
+const TOLD: usize = 64 << 10;
+
+static ACCOUNT: OnceLock<fn(isize)> = OnceLock::new();
+
+/// Names the account: it is told of the bytes of large buffers when they come, and, negative, when they go.
+pub fn account_with(account: fn(isize)) {
+    let _ = ACCOUNT.set(account);
+}
+
+fn tell(bytes: usize, sign: isize) {
+    if bytes >= TOLD
+        && let Some(account) = ACCOUNT.get()
+    {
+        account(sign * bytes as isize);
+    }
+}
+
 /// An uninitialised buffer, allocated by whoever asks first. Tiles write disjoint parts of it in one
 /// phase and read them in a later one.
 #[derive(Default)]
@@ -29,7 +47,11 @@ impl Buffer {
         let layout = Layout::from_size_align(bytes, 64.max(align_of::<T>())).map_err(|_| fail())?;
         // SAFETY: the layout has a size of at least one.
         let ptr = unsafe { alloc(layout) };
-        if ptr.is_null() { Err(fail()) } else { Ok(Buffer { ptr, layout }) }
+        if ptr.is_null() {
+            return Err(fail());
+        }
+        tell(bytes, 1);
+        Ok(Buffer { ptr, layout })
     }
 
     pub fn as_ptr<T>(&self) -> *mut T {
@@ -40,7 +62,8 @@ impl Buffer {
 impl Drop for Buffer {
     fn drop(&mut self) {
         // SAFETY: allocated in `new` with this layout.
-        unsafe { dealloc(self.ptr, self.layout) }
+        unsafe { dealloc(self.ptr, self.layout) };
+        tell(self.layout.size(), -1);
     }
 }
 

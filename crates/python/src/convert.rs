@@ -362,7 +362,7 @@ fn adopt(obj: &Bound<'_, PyAny>, f: &Foreign, exposed: bool) -> Array {
 pub fn dtype_from_py(obj: &Bound<'_, PyAny>) -> PyResult<DType> {
     let py = obj.py();
     let numpy = api(py);
-    if let Some(d) = numpy.dtype_of(obj).or_else(|| numpy.dtype_of_scalar_type(obj.as_ptr().cast())) {
+    if let Some(d) = numpy.dtype_at_once(obj) {
         return Ok(d);
     }
     if let Ok(name) = obj.cast_exact::<PyString>()

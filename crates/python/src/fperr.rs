@@ -19,9 +19,6 @@ use std::ffi::CString;
 
 /// Ignored when nobody has changed `errstate`.
 const IGNORED_BY_DEFAULT: u8 = FP_UNDERFLOW;
-/// Where the ignored kinds stand in `Provenance::at`, as the difference from the default.
-const IGNORED_SHIFT: u32 = 28;
-const AT_MASK: u32 = (1 << IGNORED_SHIFT) - 1;
 
 /// Flag, NumPy's key in `geterr()`, and its words.
 const KINDS: [(u8, &str, &str); 4] = [
@@ -136,10 +133,7 @@ impl<'py> Watch<'py> {
             Ok(s) => (s.ignored, s.eager),
             Err(_) => (IGNORED_BY_DEFAULT, false),
         };
-        let at = Provenance {
-            code: at.code,
-            at: (at.at & AT_MASK) | ((ignored ^ IGNORED_BY_DEFAULT) as u32) << IGNORED_SHIFT,
-        };
+        let at = at.ignoring(ignored);
         self.recorded.set(Some((at, eager)));
         at
     }
@@ -174,7 +168,7 @@ impl<'py> Watch<'py> {
 
 /// The line of a provenance that may carry ignored kinds.
 pub fn place(at: Provenance) -> Provenance {
-    Provenance { code: at.code, at: at.at & AT_MASK }
+    at.place()
 }
 
 /// Deals with the exceptions of an operation that has just run, as `errstate` says.
@@ -226,7 +220,7 @@ pub fn emit_reports(py: Python<'_>) -> PyResult<()> {
 }
 
 fn warn_deferred(py: Python<'_>, flags: u8, op_name: &str, at: Provenance) -> PyResult<()> {
-    let flags = flags & !((at.at >> IGNORED_SHIFT) as u8 ^ IGNORED_BY_DEFAULT);
+    let flags = flags & !at.ignored();
     for (flag, _, words) in KINDS {
         if flags & flag != 0 {
             warn_at(py, &format!("{words} encountered in {op_name}"), place(at))?;

@@ -2,7 +2,8 @@
 
 use crate::numpy_api::api;
 use crate::protocols::Exporter;
-use crate::{convert, errors};
+use crate::{convert, errors, object};
+use numloom_ir::View;
 use numloom_runtime::{Array, record};
 use pyo3::prelude::*;
 
@@ -32,7 +33,7 @@ pub struct Scalar {
 /// A new `ndarray` that owns its data.
 #[inline]
 pub fn wrap(py: Python<'_>, array: Array) -> PyResult<Py<PyAny>> {
-    Ok(Py::new(py, NdArray::owning(array))?.into_any())
+    object::make(py, array, true, None)
 }
 
 /// What a function returns: an `ndarray`, or for 0-d a `Scalar`, and NumPy's own scalar if the value is
@@ -56,13 +57,30 @@ pub fn wrap_view(parent: &Bound<'_, NdArray>, array: Array) -> PyResult<Py<PyAny
 /// `wrap_view` for a parent whose contents are at hand.
 #[inline]
 pub fn wrap_part(py: Python<'_>, parent: &Bound<'_, NdArray>, contents: &NdArray, array: Array) -> PyResult<Py<PyAny>> {
-    // As in NumPy, the base of a view of a view is the array that owns the data.
-    let base = match &contents.base {
+    object::make(py, array, contents.writeable, Some(base_of(py, parent, contents)))
+}
+
+/// As in NumPy, the base of a view of a view is the array that owns the data.
+#[inline]
+fn base_of(py: Python<'_>, parent: &Bound<'_, NdArray>, contents: &NdArray) -> Py<PyAny> {
+    match &contents.base {
+        // SAFETY: any object has a type.
+        Some(b) if unsafe { pyo3::ffi::Py_TYPE(b.as_ptr()) } == object::class() => b.clone_ref(py),
         Some(b) if b.bind(py).is_instance_of::<NdArray>() => b.clone_ref(py),
         _ => parent.clone().unbind().into_any(),
-    };
-    let view = NdArray { array, writeable: contents.writeable, base: Some(base), exported: None };
-    Ok(Py::new(py, view)?.into_any())
+    }
+}
+
+/// A view of `parent` that differs by what `change` does to its layout.
+#[inline]
+pub fn wrap_changed(
+    py: Python<'_>,
+    parent: &Bound<'_, NdArray>,
+    contents: &NdArray,
+    change: impl FnOnce(&mut View),
+) -> PyResult<Py<PyAny>> {
+    let base = base_of(py, parent, contents);
+    object::make_like(py, contents, base, change)
 }
 
 /// The object as an `ndarray` of ours (or a subclass).

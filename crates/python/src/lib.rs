@@ -2,6 +2,7 @@
 
 mod account;
 mod assign;
+mod bare;
 mod control;
 mod convert;
 mod create;
@@ -18,6 +19,7 @@ mod layout;
 mod manipulate;
 mod methods;
 mod numpy_api;
+mod object;
 mod operators;
 mod placement;
 mod protocols;
@@ -28,6 +30,7 @@ mod reduce;
 mod scalar;
 mod select;
 mod selection;
+mod slots;
 mod ufunc;
 
 use pyo3::prelude::*;
@@ -36,6 +39,7 @@ use pyo3::prelude::*;
 fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     let py = m.py();
     heap::init();
+    numloom_library::account_with(numloom_runtime::memory::count_scratch);
     numpy_api::init(py)?;
     m.add_class::<handle::NdArray>()?;
     m.add_class::<handle::Scalar>()?;
@@ -48,6 +52,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     account::register(m)?;
     placement::register(m)?;
     driver::register(m)?;
+    m.add_function(wrap_pyfunction!(bare::put_short_ways, m)?)?;
     m.add_function(wrap_pyfunction!(layout::copy_mode, m)?)?;
     m.add_function(wrap_pyfunction!(join::join, m)?)?;
     m.add_function(wrap_pyfunction!(manipulate::broadcast_to, m)?)?;

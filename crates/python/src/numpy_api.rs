@@ -71,6 +71,8 @@ pub struct Api {
     /// NumPy's scalar types in the order of `DType::ALL`, then the aliases (long long).
     scalar_types: Vec<(*mut ffi::PyTypeObject, DType)>,
     scalar_type_objects: Vec<Py<PyAny>>,
+    /// How scalars of each type are allocated, where their value is known to follow the object's head.
+    scalar_allocs: Vec<Option<ffi::allocfunc>>,
     module: Py<PyModule>,
     asarray: Py<PyAny>,
 }
@@ -96,18 +98,34 @@ fn load(py: Python<'_>) -> PyResult<Api> {
         return Err(PyErr::take(py).unwrap_or_else(|| PyImportError::new_err("numpy has no C table")));
     }
     let (mut descrs, mut scalar_types, mut scalar_type_objects) = (Vec::new(), Vec::new(), Vec::new());
+    let mut scalar_allocs = Vec::new();
     for d in DType::ALL {
         let name = if d == DType::Bool { "bool_" } else { d.name() };
         let ty = module.getattr(name)?;
         descrs.push(module.call_method1("dtype", (&ty,))?.unbind());
         scalar_types.push((ty.as_ptr().cast(), d));
+        scalar_allocs.push(scalar_alloc(&ty, d)?);
         scalar_type_objects.push(ty.unbind());
     }
     for (name, d) in [("longlong", DType::I64), ("ulonglong", DType::U64)] {
         scalar_types.push((module.getattr(name)?.as_ptr().cast(), d));
     }
     let asarray = module.getattr("asarray")?.unbind();
-    Ok(Api { table, descrs, scalar_types, scalar_type_objects, module: module.unbind(), asarray })
+    Ok(Api { table, descrs, scalar_types, scalar_type_objects, scalar_allocs, module: module.unbind(), asarray })
+}
+
+/// The class's way to allocate, if a value that nothing else looks like is found right behind the head of a scalar.
+/// Truth values are two objects that are always there.
+fn scalar_alloc(class: &Bound<'_, PyAny>, d: DType) -> PyResult<Option<ffi::allocfunc>> {
+    let value = Value::from_f64(d, 77.0);
+    let sample = class.call1((77,))?;
+    // SAFETY: a scalar is at least as long as its head and its value; `Py_tp_alloc` is an allocfunc or null.
+    unsafe {
+        let at = sample.as_ptr().cast::<u8>().add(size_of::<ffi::PyObject>());
+        let found = d != DType::Bool && std::slice::from_raw_parts(at, d.size()) == &value.bytes[..d.size()];
+        let alloc = ffi::PyType_GetSlot(class.as_ptr().cast(), ffi::Py_tp_alloc);
+        Ok((found && !alloc.is_null()).then(|| std::mem::transmute::<*mut c_void, ffi::allocfunc>(alloc)))
+    }
 }
 
 /// The loaded table.
@@ -206,6 +224,20 @@ impl Api {
         self.scalar_types.iter().find(|(t, _)| *t == ty).map(|(_, d)| *d)
     }
 
+    /// The type that a dtype object, one of NumPy's scalar classes or one of Python's own stands for.
+    #[inline]
+    pub fn dtype_at_once(&self, obj: &Bound<'_, PyAny>) -> Option<DType> {
+        let python = [
+            (&raw mut ffi::PyFloat_Type, DType::F64),
+            (&raw mut ffi::PyLong_Type, DType::I64),
+            (&raw mut ffi::PyBool_Type, DType::Bool),
+            (&raw mut ffi::PyComplex_Type, DType::C128),
+        ];
+        let class = obj.as_ptr().cast::<ffi::PyTypeObject>();
+        let known = python.iter().find(|(t, _)| *t == class).map(|(_, d)| *d);
+        known.or_else(|| self.dtype_of_scalar_type(class)).or_else(|| self.dtype_of(obj))
+    }
+
     pub fn scalar_type(&self, d: DType) -> &Py<PyAny> {
         &self.scalar_type_objects[d as usize]
     }
@@ -227,8 +259,32 @@ impl Api {
         }
     }
 
+    /// Whether an object is exactly a Python float or NumPy's double.
+    #[inline]
+    pub fn is_double(&self, obj: &Bound<'_, PyAny>) -> bool {
+        // SAFETY: any object has a type.
+        let ty = unsafe { ffi::Py_TYPE(obj.as_ptr()) };
+        ty == &raw mut ffi::PyFloat_Type || ty == self.scalar_types[DType::F64 as usize].0
+    }
+
     /// A NumPy scalar object.
+    #[inline]
     pub fn make_scalar(&self, py: Python<'_>, value: &Value) -> PyResult<Py<PyAny>> {
+        let d = value.dtype;
+        let Some(alloc) = self.scalar_allocs[d as usize] else { return self.make_any_scalar(py, value) };
+        // SAFETY: the class's own allocator; its scalars hold their value behind their head.
+        unsafe {
+            let made = Bound::from_owned_ptr_or_err(py, alloc(self.scalar_types[d as usize].0, 0))?;
+            let to = made.as_ptr().cast::<u8>().add(size_of::<ffi::PyObject>());
+            match d.size() {
+                8 => std::ptr::copy_nonoverlapping(value.bytes.as_ptr(), to, 8),
+                n => std::ptr::copy_nonoverlapping(value.bytes.as_ptr(), to, n),
+            }
+            Ok(made.unbind())
+        }
+    }
+
+    fn make_any_scalar(&self, py: Python<'_>, value: &Value) -> PyResult<Py<PyAny>> {
         let mut bytes = value.bytes;
         // SAFETY: the bytes hold one element of the dtype.
         unsafe {

@@ -241,6 +241,9 @@ fn matmul(left: Object<'_, '_>, right: Object<'_, '_>, other: Object<'_, '_>) ->
     if defers(other) {
         return Ok(py.NotImplemented());
     }
+    if let Some(product) = quick::dot(left, right) {
+        return product;
+    }
     match products::multiply(py, Product::MatMul, left, right, None) {
         Ok(r) => Ok(r),
         Err(Stop::Raise(e)) => Err(e),

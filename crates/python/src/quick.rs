@@ -1,11 +1,12 @@
 //! The short way for plain operations: from Python's objects to the block loop, or into the window, without borrow
 //! flags, reference counts or lists on the way. Whatever does not fit is `None`, and the general path does it.
 
-use crate::errors;
 use crate::fperr::{self, Watch};
 use crate::handle::{self, NdArray};
+use crate::numpy_api::api;
 use crate::ufunc::input::Input;
 use crate::ufunc::resolve::loop_for;
+use crate::{bare, errors, object, slots};
 use numloom_ir::promote::{ArgType, Casting, can_cast};
 use numloom_ir::view::Order;
 use numloom_ir::{DType, ScalarOp, Value};
@@ -14,19 +15,13 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::PyFloat;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 
-/// Our class, and where in its objects the contents lie.
-static NDARRAY: AtomicPtr<ffi::PyTypeObject> = AtomicPtr::new(std::ptr::null_mut());
-static CONTENTS: AtomicUsize = AtomicUsize::new(0);
-
-/// Finds out how objects are laid out; called once when the module is imported.
+/// Makes the short ways ready; called once when the module is imported.
 pub fn init(py: Python<'_>) -> PyResult<()> {
     let sample = Bound::new(py, NdArray::owning(crate::convert::constant(py, Value::from_f64(DType::F64, 0.0))?))?;
-    let contents: *const NdArray = &*sample.borrow();
-    CONTENTS.store(contents as usize - sample.as_ptr() as usize, Ordering::Relaxed);
-    NDARRAY.store(sample.get_type().as_type_ptr(), Ordering::Relaxed);
-    Ok(())
+    object::init(&sample)?;
+    slots::install(&sample.get_type());
+    bare::install(&sample.get_type())
 }
 
 /// The contents of an object that is exactly an `ndarray`, without a borrow flag.
@@ -36,12 +31,7 @@ pub fn init(py: Python<'_>) -> PyResult<()> {
 /// while the object is borrowed mutably.
 #[inline]
 pub unsafe fn peek<'a>(obj: &'a Bound<'_, PyAny>) -> Option<&'a NdArray> {
-    let p = obj.as_ptr();
-    if ffi::Py_TYPE(p) == NDARRAY.load(Ordering::Relaxed) {
-        Some(&*p.byte_add(CONTENTS.load(Ordering::Relaxed)).cast::<NdArray>())
-    } else {
-        None
-    }
+    object::contents(obj.as_ptr()).map(|x| &*x)
 }
 
 /// An argument of an operation: one of our arrays, or a Python number.
@@ -269,4 +259,11 @@ pub fn choose(condition: &Bound<'_, PyAny>, x: &Bound<'_, PyAny>, y: &Bound<'_, 
     };
     let made = record::select_new(mask, x.operand(dtype)?, y.operand(dtype)?, dtype)?;
     Some(handle::wrap(condition.py(), made))
+}
+
+/// The product of two small vectors.
+pub fn dot(left: &Bound<'_, PyAny>, right: &Bound<'_, PyAny>) -> Option<PyResult<Py<PyAny>>> {
+    // SAFETY: as in `binary`.
+    let product = unsafe { record::dot(&peek(left)?.array, &peek(right)?.array)? };
+    Some(api(left.py()).make_scalar(left.py(), &product))
 }

@@ -1,4 +1,4 @@
-//! Plain indexing of small things at once: `x[i]`, `x[a:b]`, `x[mask]`, `x[indices]`, and writing to the first two.
+//! Plain indexing of small things at once: `x[i]`, `x[a:b, None]`, `x[mask]`, `x[indices]`, and writing to the first two.
 //! Whatever does not fit is `None`, and the general path does it.
 
 use crate::handle::{self, NdArray};
@@ -9,112 +9,264 @@ use numloom_ir::{DType, Value, View};
 use numloom_runtime::{Array, MapOp, Operand, record};
 use pyo3::ffi;
 use pyo3::prelude::*;
-use pyo3::types::PyFloat;
+use smallvec::SmallVec;
 
-/// An integer or slice, before it is held against an axis.
+/// One part of an index, before it is held against an axis.
+#[derive(Clone, Copy)]
 enum Plain {
     Int(isize),
     Slice { start: isize, stop: isize, step: isize },
+    NewAxis,
+    Ellipsis,
 }
 
 impl Plain {
     /// Reading a slice may run Python code, so this comes before any `peek`.
     #[inline]
-    fn read(index: &Bound<'_, PyAny>) -> Option<Plain> {
+    fn read(index: *mut ffi::PyObject) -> Option<Plain> {
         // SAFETY: the object is a Python int where it is read as one, a slice where it is read as one.
         unsafe {
-            if ffi::PyLong_CheckExact(index.as_ptr()) != 0 {
+            if ffi::PyLong_CheckExact(index) != 0 {
                 let mut overflow = 0;
-                let i = ffi::PyLong_AsLongLongAndOverflow(index.as_ptr(), &mut overflow) as isize;
+                let i = ffi::PyLong_AsLongLongAndOverflow(index, &mut overflow) as isize;
                 return (overflow == 0).then_some(Plain::Int(i));
             }
-            if ffi::PySlice_Check(index.as_ptr()) == 0 {
-                return None;
-            }
-            let (mut start, mut stop, mut step) = (0, 0, 0);
-            if ffi::PySlice_Unpack(index.as_ptr(), &mut start, &mut stop, &mut step) != 0 {
-                // The general path meets the same error.
-                ffi::PyErr_Clear();
-                return None;
-            }
-            Some(Plain::Slice { start, stop, step })
-        }
-    }
-
-    /// What it selects along the first axis; `None` out of bounds.
-    #[inline]
-    fn of(self, view: &View) -> Option<Picked> {
-        let (&extent, &stride) = (view.shape.first()?, view.strides.first()?);
-        match self {
-            Plain::Int(i) => {
-                let at = if i < 0 { i + extent as isize } else { i };
-                (at >= 0 && (at as usize) < extent).then(|| Picked::At(at * stride))
-            }
-            Plain::Slice { mut start, mut stop, step } => {
-                // SAFETY: plain arithmetic on what it is given.
-                let len = unsafe { ffi::PySlice_AdjustIndices(extent as isize, &mut start, &mut stop, step) } as usize;
-                let mut part = view.clone();
-                if len > 0 {
-                    part.offset = (part.offset as isize + start * stride) as usize;
+            if ffi::PySlice_Check(index) != 0 {
+                let (mut start, mut stop, mut step) = (0, 0, 0);
+                if ffi::PySlice_Unpack(index, &mut start, &mut stop, &mut step) != 0 {
+                    // The general path meets the same error.
+                    ffi::PyErr_Clear();
+                    return None;
                 }
-                part.shape[0] = len;
-                part.strides[0] = stride.wrapping_mul(step);
-                Some(Picked::Part(part))
+                return Some(Plain::Slice { start, stop, step });
             }
+            if index == ffi::Py_None() {
+                return Some(Plain::NewAxis);
+            }
+            (index == ffi::Py_Ellipsis()).then_some(Plain::Ellipsis)
         }
     }
 }
 
-enum Picked {
-    /// Bytes from the view's first element.
-    At(isize),
-    Part(View),
+/// Indices of more parts than this go the general way.
+const MOST: usize = 6;
+
+/// The parts of a tuple.
+struct Parts {
+    list: [Plain; MOST],
+    count: usize,
 }
 
-/// The view of element `at` of the first axis.
+impl Parts {
+    const NONE: Parts = Parts { list: [Plain::NewAxis; MOST], count: 0 };
+
+    /// False where a part is not plain.
+    fn read(&mut self, tuple: *mut ffi::PyObject) -> bool {
+        // SAFETY: the caller's tuple.
+        unsafe {
+            self.count = ffi::PyTuple_Size(tuple) as usize;
+            self.count <= MOST
+                && self.list[..self.count]
+                    .iter_mut()
+                    .enumerate()
+                    .all(|(i, part)| Plain::read(ffi::PyTuple_GetItem(tuple, i as isize)).map(|p| *part = p).is_some())
+        }
+    }
+
+    fn as_slice(&self) -> &[Plain] {
+        &self.list[..self.count]
+    }
+}
+
 #[inline]
-fn element_view(view: &View, at: isize) -> View {
-    let mut v = view.clone();
-    v.offset = (v.offset as isize + at) as usize;
-    v.shape.remove(0);
-    v.strides.remove(0);
-    v
+fn is_tuple(index: &Bound<'_, PyAny>) -> bool {
+    // SAFETY: a live object.
+    unsafe { ffi::PyTuple_CheckExact(index.as_ptr()) != 0 }
+}
+
+/// Where an index lies along an axis, in bytes.
+#[inline]
+fn at(i: isize, extent: usize, stride: isize) -> Option<isize> {
+    let at = if i < 0 { i + extent as isize } else { i };
+    (at >= 0 && (at as usize) < extent).then(|| at * stride)
+}
+
+/// The first element and the number of elements of a slice along an axis.
+#[inline]
+fn clipped(start: isize, stop: isize, step: isize, extent: usize) -> (isize, usize) {
+    let n = extent as isize;
+    // Beyond the ends lies the end, for a step backwards the place before the first.
+    let (low, high) = if step < 0 { (-1, n - 1) } else { (0, n) };
+    let clip = |i: isize| if i < 0 { (i + n).max(low) } else { i.min(high) };
+    let (start, stop) = (clip(start), clip(stop));
+    let (from, to) = if step < 0 { (stop, start) } else { (start, stop) };
+    let steps = match (to - from, step) {
+        (..=0, _) => 0,
+        (distance, 1) => distance as usize,
+        (distance, _) => (distance as usize - 1) / step.unsigned_abs() + 1,
+    };
+    (start, steps)
+}
+
+/// The layout that an index gives a view, of few enough dimensions to be written down here.
+struct Picked {
+    offset: usize,
+    shape: [usize; 4],
+    strides: [isize; 4],
+    ndim: usize,
+}
+
+impl Picked {
+    #[inline]
+    fn push(&mut self, extent: usize, stride: isize) -> Option<()> {
+        *self.shape.get_mut(self.ndim)? = extent;
+        self.strides[self.ndim] = stride;
+        self.ndim += 1;
+        Some(())
+    }
+
+    #[inline]
+    fn put(&self, view: &mut View) {
+        view.offset = self.offset;
+        view.shape = SmallVec::from_buf_and_len(self.shape, self.ndim);
+        view.strides = SmallVec::from_buf_and_len(self.strides, self.ndim);
+    }
+}
+
+/// Where the element lies that an integer for every axis selects, in bytes from the view's first.
+#[inline]
+fn element_at(parts: &[Plain], view: &View) -> Option<isize> {
+    let (shape, strides) = (view.shape.as_slice(), view.strides.as_slice());
+    if parts.len() != shape.len() || parts.len() != strides.len() {
+        return None;
+    }
+    let mut offset = 0;
+    for (i, part) in parts.iter().enumerate() {
+        let Plain::Int(index) = part else { return None };
+        offset += at(*index, shape[i], strides[i])?;
+    }
+    Some(offset)
+}
+
+/// The part of one or more dimensions that an index selects; `None` for whatever is out of bounds, too much, or better
+/// left to the general path.
+fn pick(parts: &[Plain], view: &View) -> Option<Picked> {
+    let (shape, strides) = (view.shape.as_slice(), view.strides.as_slice());
+    let used = parts.iter().filter(|p| matches!(p, Plain::Int(_) | Plain::Slice { .. })).count();
+    let mut skipped = shape.len().checked_sub(used)?;
+    let mut out = Picked { offset: view.offset, shape: [0; 4], strides: [0; 4], ndim: 0 };
+    let (mut axis, mut ellipses) = (0, 0);
+    let mut skip = |out: &mut Picked, axis: &mut usize| {
+        for _ in 0..std::mem::take(&mut skipped) {
+            out.push(shape[*axis], strides[*axis])?;
+            *axis += 1;
+        }
+        Some(())
+    };
+    for p in parts {
+        match *p {
+            Plain::Int(i) => {
+                out.offset = out.offset.wrapping_add_signed(at(i, shape[axis], strides[axis])?);
+                axis += 1;
+            }
+            Plain::Slice { start, stop, step } => {
+                let (first, len) = clipped(start, stop, step, shape[axis]);
+                if len > 0 {
+                    out.offset = out.offset.wrapping_add_signed(first * strides[axis]);
+                }
+                out.push(len, strides[axis].wrapping_mul(step))?;
+                axis += 1;
+            }
+            Plain::NewAxis => out.push(1, 0)?,
+            Plain::Ellipsis => {
+                ellipses += 1;
+                skip(&mut out, &mut axis)?;
+            }
+        }
+    }
+    skip(&mut out, &mut axis)?;
+    (ellipses <= 1 && out.ndim > 0).then_some(out)
+}
+
+/// Cuts the first axis down to a slice of it.
+#[inline]
+fn cut(view: &mut View, start: isize, stop: isize, step: isize) {
+    let (Some(extent), Some(stride)) = (view.shape.first_mut(), view.strides.first_mut()) else { return };
+    let (first, len) = clipped(start, stop, step, *extent);
+    if len > 0 {
+        view.offset = (view.offset as isize + first * *stride) as usize;
+    }
+    *extent = len;
+    *stride = stride.wrapping_mul(step);
 }
 
 /// `x[index]`.
 #[inline]
 pub fn get(x: &Bound<'_, NdArray>, index: &Bound<'_, PyAny>) -> Option<PyResult<Py<PyAny>>> {
     let py = x.py();
-    let plain = Plain::read(index);
+    if is_tuple(index) {
+        return get_tuple(x, index);
+    }
+    let plain = Plain::read(index.as_ptr());
     // SAFETY: nothing below runs Python code before the arrays are done with.
     let this = unsafe { peek(x.as_any())? };
     let array = &this.array;
     if array.symbol().is_some() {
         return None;
     }
-    let Some(plain) = plain else {
-        // SAFETY: as above.
-        let chosen = unsafe { peek(index)? };
-        let made = match chosen.array.view.dtype {
-            DType::Bool => match record::pack_small(array, &chosen.array) {
-                Some(made) => made,
-                None if record::is_deferred(array) || record::is_deferred(&chosen.array) => return packed(x, index),
-                None => return None,
-            },
-            DType::I64 => record::take_small(array, &chosen.array)?,
-            _ => return None,
-        };
-        return Some(handle::wrap(py, made));
-    };
-    let part = match plain.of(&array.view)? {
-        Picked::At(at) if array.view.ndim() == 1 => {
-            let value = record::read_element(array, at)?;
-            return Some(api(py).make_scalar(py, &value));
+    match plain {
+        Some(Plain::Int(i)) if array.view.ndim() == 1 => {
+            element(py, array, at(i, *array.view.shape.first()?, *array.view.strides.first()?)?)
         }
-        Picked::At(at) => element_view(&array.view, at),
-        Picked::Part(part) => part,
+        Some(Plain::Slice { start, stop, step }) if array.view.ndim() > 0 => {
+            Some(handle::wrap_changed(py, x, this, |view| cut(view, start, stop, step)))
+        }
+        Some(plain) => picked(x, this, &[plain]),
+        None => selected(x, array, index),
+    }
+}
+
+#[inline]
+fn element(py: Python<'_>, array: &Array, at: isize) -> Option<PyResult<Py<PyAny>>> {
+    let value = record::read_element(array, at)?;
+    Some(api(py).make_scalar(py, &value))
+}
+
+fn get_tuple(x: &Bound<'_, NdArray>, index: &Bound<'_, PyAny>) -> Option<PyResult<Py<PyAny>>> {
+    let mut parts = Parts::NONE;
+    if !parts.read(index.as_ptr()) {
+        return None;
+    }
+    // SAFETY: as in `get`.
+    let this = unsafe { peek(x.as_any())? };
+    if this.array.symbol().is_some() {
+        return None;
+    }
+    picked(x, this, parts.as_slice())
+}
+
+fn picked(x: &Bound<'_, NdArray>, this: &NdArray, parts: &[Plain]) -> Option<PyResult<Py<PyAny>>> {
+    if let Some(at) = element_at(parts, &this.array.view) {
+        return element(x.py(), &this.array, at);
+    }
+    let part = pick(parts, &this.array.view)?;
+    Some(handle::wrap_changed(x.py(), x, this, |view| part.put(view)))
+}
+
+/// `x[index]` of a mask or an array of indices.
+fn selected(x: &Bound<'_, NdArray>, array: &Array, index: &Bound<'_, PyAny>) -> Option<PyResult<Py<PyAny>>> {
+    // SAFETY: as in `get`.
+    let chosen = unsafe { peek(index)? };
+    let made = match chosen.array.view.dtype {
+        DType::Bool => match record::pack_small(array, &chosen.array) {
+            Some(made) => made,
+            None if record::is_deferred(array) || record::is_deferred(&chosen.array) => return packed(x, index),
+            None => return None,
+        },
+        DType::I64 => record::take_small(array, &chosen.array)?,
+        _ => return None,
     };
-    Some(handle::wrap_part(py, x, this, array.with_view(part)))
+    Some(handle::wrap(x.py(), made))
 }
 
 /// `x[mask]` of a mask of x's shape, recorded.
@@ -156,41 +308,47 @@ fn unpacked(x: &Bound<'_, NdArray>, mask: &Bound<'_, PyAny>, values: &Bound<'_, 
 /// `x[index] = value`.
 #[inline]
 pub fn set(x: &Bound<'_, NdArray>, index: &Bound<'_, PyAny>, value: &Bound<'_, PyAny>) -> Option<PyResult<()>> {
-    match Plain::read(index) {
-        Some(plain) => set_plain(x, plain, value).then_some(Ok(())),
+    if is_tuple(index) {
+        let mut parts = Parts::NONE;
+        return (parts.read(index.as_ptr()) && set_plain(x, parts.as_slice(), value)).then_some(Ok(()));
+    }
+    match Plain::read(index.as_ptr()) {
+        Some(plain) => set_plain(x, &[plain], value).then_some(Ok(())),
         None => unpacked(x, index, value),
     }
 }
 
-fn set_plain(x: &Bound<'_, NdArray>, plain: Plain, value: &Bound<'_, PyAny>) -> bool {
+/// A number that an array of `dtype` holds as it is.
+#[inline]
+fn number(value: &Bound<'_, PyAny>, dtype: DType) -> Option<Value> {
+    let numpy = api(value.py());
+    if dtype == DType::F64 && numpy.is_double(value) {
+        // SAFETY: a float, or NumPy's double, which is one.
+        return Some(Value::from_f64(DType::F64, unsafe { ffi::PyFloat_AsDouble(value.as_ptr()) }));
+    }
+    numpy.scalar_value(value).filter(|v| v.dtype == dtype).or_else(|| small_int(value, dtype))
+}
+
+fn set_plain(x: &Bound<'_, NdArray>, parts: &[Plain], value: &Bound<'_, PyAny>) -> bool {
     // SAFETY: as in `get`.
     let Some(this) = (unsafe { peek(x.as_any()) }) else { return false };
     let array = &this.array;
     if !this.writeable || array.symbol().is_some() {
         return false;
     }
+    if let Some(at) = element_at(parts, &array.view) {
+        return number(value, array.view.dtype).is_some_and(|v| record::write_element(array, at, &v));
+    }
+    let Some(part) = pick(parts, &array.view) else { return false };
+    let mut to = array.clone();
+    part.put(&mut to.view);
     // SAFETY: as in `get`.
-    let from = unsafe { peek(value) };
-    let number = match (value.cast_exact::<PyFloat>(), from) {
-        (_, Some(_)) => None,
-        (Ok(f), None) if array.view.dtype == DType::F64 => Some(Value::from_f64(DType::F64, f.value())),
-        _ => match api(x.py()).scalar_value(value) {
-            Some(v) if v.dtype == array.view.dtype => Some(v),
-            _ => match small_int(value, array.view.dtype) {
-                Some(v) => Some(v),
-                None => return false,
-            },
-        },
-    };
-    match (plain.of(&array.view), number, from) {
-        (Some(Picked::At(at)), Some(v), None) if array.view.ndim() == 1 => record::write_element(array, at, &v),
-        (Some(Picked::Part(part)), Some(v), None) => copy(Operand::Value(v), &array.with_view(part)),
-        (Some(Picked::Part(part)), None, Some(from))
-            if from.array.view.shape == part.shape && from.array.view.dtype == part.dtype =>
-        {
-            copy(Operand::Array(&from.array), &array.with_view(part))
+    match unsafe { peek(value) } {
+        None => number(value, array.view.dtype).is_some_and(|v| copy(Operand::Value(v), &to)),
+        Some(from) => {
+            let alike = from.array.view.shape == to.view.shape && from.array.view.dtype == to.view.dtype;
+            alike && copy(Operand::Array(&from.array), &to)
         }
-        _ => false,
     }
 }
 

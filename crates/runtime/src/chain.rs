@@ -2,12 +2,11 @@
 //! the row's sum) run together, a tile of rows at a time. What passes between them stays in the cache,
 //! and temporaries are as large as a tile, not as an array.
 
-use crate::fp::Blamed;
+use crate::fp;
 use crate::node::{Nodes, Spot, StoreId};
 use crate::plan::{FusedPlan, TaskPlan, TaskWork};
-use numloom_cpu::{Launch, Operand, Output};
+use numloom_cpu::{Launch, Operand, Output, Raised};
 use numloom_ir::{Value, View};
-use parking_lot::Mutex;
 use std::cell::RefCell;
 use std::sync::Arc;
 
@@ -186,8 +185,9 @@ pub struct ChainRun {
     pub plan: Arc<ChainPlan>,
     pub steps: Vec<BoundStep>,
     pub jit: bool,
-    /// Flags that instructions of a step were seen to raise.
-    pub blamed: Arc<Mutex<Vec<Blamed>>>,
+    /// Flags that instructions of each step were seen to raise, and those that are to be heard of.
+    pub raised: Vec<Arc<Raised>>,
+    pub heard: u8,
 }
 
 /// A step's operands at row 0; `local[i]` names the tile buffer that takes an operand's place.
@@ -251,7 +251,7 @@ impl ChainRun {
                 let launch = Launch::new(
                     &step.compiled,
                     &domain,
-                    operands.clone(),
+                    operands,
                     bound.params.clone(),
                     &reduced,
                     outputs,
@@ -259,17 +259,11 @@ impl ChainRun {
                     1,
                     self.jit,
                 );
-                let mut raised = 0;
+                let launch = launch.watched(fp::watch_step(step, self.heard, &self.raised[k]));
                 for (phase, &tiles) in launch.phases().iter().enumerate() {
                     for t in 0..tiles {
-                        raised |= launch.run(phase, t);
+                        flags |= launch.run(phase, t);
                     }
-                }
-                flags |= raised;
-                if raised & !self.blamed.lock()[k].flags() != 0
-                    && let Some(by) = numloom_cpu::blame(&step.compiled, &domain, &operands, &bound.params)
-                {
-                    self.blamed.lock()[k].add(&by);
                 }
             }
             flags

@@ -73,7 +73,7 @@ fn loop_of(op: MapOp, ins: &[Operand], out: DType) -> Option<(BlockFn, [DType; 2
 
 /// The run of a dense array that may be read now: 0-d, or of this shape. `None` when it is not so.
 #[inline]
-fn dense_run(a: &Array, dtype: DType, shape: &[usize]) -> Option<In> {
+pub(crate) fn dense_run(a: &Array, dtype: DType, shape: &[usize]) -> Option<In> {
     let v = &a.view;
     let p = a.store.ptr();
     if v.dtype != dtype || p.is_null() || !a.store.is_settled() || a.symbol().is_some() || a.store.is_broken() {
@@ -148,6 +148,22 @@ pub fn select_new(mask: &Array, yes: Operand, no: Operand, dtype: DType) -> Opti
     unsafe { select_fn(dtype.size())(n, args.as_ptr(), &to) };
     stats::count_inline();
     Some(Array::first(store, View::dense(dtype, shape, Order::C)))
+}
+
+/// A copy of a small dense array in another type (or its own), and the flags it raised.
+pub fn cast_small(a: &Array, to: DType) -> Option<(Array, u8)> {
+    let _still = spill::inline();
+    let (n, shape) = (a.view.size(), &a.view.shape);
+    if n == 0 || n > SMALL || n > numloom_config::current().inline_size {
+        return None;
+    }
+    let from = dense_run(a, a.view.dtype, shape)?;
+    let store = Store::to_fill(n * to.size()).ok()?;
+    fp_clear();
+    // SAFETY: the input is dense over `n` elements, the output is new.
+    let flags = unsafe { cast_fn(a.view.dtype, to)(n, &from, &store.ptr()) } | fp_status();
+    stats::count_inline();
+    Some((Array::first(store, View::dense(to, shape, Order::C)), flags))
 }
 
 /// A small new array of `start + step * i`, made at once.
@@ -243,15 +259,16 @@ pub fn write_element(a: &Array, at: isize, v: &Value) -> bool {
     true
 }
 
-/// A new 1-d array to be filled at once.
-fn new_line(dtype: DType, n: usize) -> Option<Array> {
+/// The 1-d array of a new store.
+#[inline]
+fn line(store: Arc<Store>, dtype: DType, n: usize) -> Array {
     let view = View {
         dtype,
         offset: 0,
         shape: SmallVec::from_buf_and_len([n, 0, 0, 0], 1),
         strides: SmallVec::from_buf_and_len([dtype.size() as isize, 0, 0, 0], 1),
     };
-    Some(Array::first(Store::to_fill(n * dtype.size()).ok()?, view))
+    Array::first(store, view)
 }
 
 /// `x[mask]` of small dense arrays of one shape that are there.
@@ -265,14 +282,16 @@ pub fn pack_small(x: &Array, mask: &Array) -> Option<Array> {
     let chosen = dense_run(mask, DType::Bool, &x.view.shape).filter(|m| m.step != 0)?;
     // SAFETY: both are dense over `n` elements, and the result has room for what is chosen.
     unsafe {
-        let out = new_line(x.view.dtype, count_true(n, chosen.ptr))?;
-        compress(x.view.dtype.size(), n, from.ptr, chosen.ptr, out.store.ptr());
+        let count = count_true(n, chosen.ptr);
+        let store = Store::to_fill(count * x.view.dtype.size()).ok()?;
+        compress(x.view.dtype.size(), n, from.ptr, chosen.ptr, store.ptr());
         stats::count_inline();
-        Some(out)
+        Some(line(store, x.view.dtype, count))
     }
 }
 
 /// `x[index]` of small 1-d dense arrays that are there, with every index in bounds.
+#[inline]
 pub fn take_small(x: &Array, index: &Array) -> Option<Array> {
     let _still = spill::inline();
     let (&[extent], &[n]) = (x.view.shape.as_slice(), index.view.shape.as_slice()) else { return None };
@@ -281,8 +300,8 @@ pub fn take_small(x: &Array, index: &Array) -> Option<Array> {
     }
     let from = dense_run(x, x.view.dtype, &x.view.shape)?;
     let places = dense_run(index, DType::I64, &index.view.shape)?;
-    let out = new_line(x.view.dtype, n)?;
-    let to = out.store.ptr();
+    let store = Store::to_fill(n * x.view.dtype.size()).ok()?;
+    let to = store.ptr();
     // SAFETY: `n` dense indices, each checked before it is used; the result has `n` elements.
     let all = unsafe {
         match x.view.dtype.size() {
@@ -293,10 +312,11 @@ pub fn take_small(x: &Array, index: &Array) -> Option<Array> {
             _ => take::<u128>(from.ptr, extent, places.ptr, n, to),
         }
     };
-    all.then(|| {
-        stats::count_inline();
-        out
-    })
+    if !all {
+        return None;
+    }
+    stats::count_inline();
+    Some(line(store, x.view.dtype, n))
 }
 
 /// Whether all indices were in bounds; the elements up to the first that was not are written.
@@ -402,7 +422,7 @@ pub fn run_dense(op: MapOp, ins: &[Operand], outs: &[&Array]) -> Option<Result<u
 
 /// Dense in C order, the layout of nearly all small arrays.
 #[inline]
-fn is_dense(v: &View) -> bool {
+pub(crate) fn is_dense(v: &View) -> bool {
     match (v.shape.as_slice(), v.strides.as_slice()) {
         ([], _) => true,
         ([_], [s]) => *s == v.dtype.size() as isize,

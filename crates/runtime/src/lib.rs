@@ -11,6 +11,7 @@ mod host_copy;
 mod inline;
 mod operation;
 pub mod record;
+mod small;
 mod window;
 
 // analyse, fuse

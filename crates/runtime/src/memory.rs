@@ -207,6 +207,15 @@ pub fn take_anyway(bytes: usize) {
     stats::LIVE_BYTES.fetch_add(bytes as u64, Ordering::AcqRel);
 }
 
+/// Counts memory that library operations need beside their arrays, or give back. It is theirs whether it fits or not.
+pub fn count_scratch(bytes: isize) {
+    if bytes < 0 {
+        return give(Memory::System, bytes.unsigned_abs());
+    }
+    let now = stats::LIVE_BYTES.fetch_add(bytes as u64, Ordering::AcqRel) + bytes as u64;
+    stats::PEAK_BYTES.fetch_max(now, Ordering::Relaxed);
+}
+
 pub fn give(memory: Memory, bytes: usize) {
     if let Some((live, _)) = memory.budget() {
         live.fetch_sub(bytes as u64, Ordering::AcqRel);

@@ -8,7 +8,6 @@ use crate::store::Store;
 use crate::task::{Payload, Prepared, Work};
 use numloom_threads::Job;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 /// Runs the task's operations in order on this thread. Failures are kept with the stores they leave without contents.
 pub fn run(work: &Work) -> Prepared {
@@ -20,7 +19,7 @@ pub fn run(work: &Work) -> Prepared {
             Some(e) => Some(e),
             None => {
                 let op = std::mem::replace(&mut ops[i], Operation::nothing());
-                let (op, done) = run_one(work, op);
+                let (op, done) = run_one(op);
                 ops[i] = op;
                 done.err().map(Arc::new)
             }
@@ -38,7 +37,7 @@ pub fn run(work: &Work) -> Prepared {
     Prepared::Done
 }
 
-fn run_one(work: &Work, op: Operation) -> (Operation, Result<(), ExecError>) {
+fn run_one(op: Operation) -> (Operation, Result<(), ExecError>) {
     let single = Work::new(Payload::Opaque, vec![op]);
     let done = single.bind().and_then(|prepared| {
         for (phase, &tiles) in Work::phases(&prepared).iter().enumerate() {
@@ -48,7 +47,7 @@ fn run_one(work: &Work, op: Operation) -> (Operation, Result<(), ExecError>) {
         }
         Ok(())
     });
-    work.flags.fetch_or(single.flags.load(Ordering::Relaxed), Ordering::Relaxed);
+    retire::keep_reports(&single);
     let op = single.ops.lock().pop().unwrap_or_else(Operation::nothing);
     (op, done)
 }

@@ -2,7 +2,6 @@
 //! structure (a loop body) is not analysed again.
 
 use crate::chain::{self, ChainPlan};
-use crate::fp::Blamed;
 use crate::fuse::{self, Group};
 use crate::lower::{self, Folded, Lowered, ParamSource};
 use crate::node::{Input, Node, Nodes, Spot, StoreId, Work};
@@ -43,7 +42,6 @@ pub struct FusedPlan {
     pub reduced: u64,
     /// For each of the kernel's instructions the operation it is part of, by place in the task.
     pub origins: Vec<u32>,
-    pub blamed: Mutex<Blamed>,
 }
 
 impl FusedPlan {
@@ -117,7 +115,6 @@ fn task_of(nodes: &Nodes, group: &Group, needed_later: &dyn Fn(StoreId) -> bool)
         folded,
         reduced: group.reduced.unwrap_or(0),
         origins,
-        blamed: Mutex::default(),
     };
     TaskPlan { work: TaskWork::Fused(Arc::new(plan)), accesses, ops }
 }

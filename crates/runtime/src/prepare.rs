@@ -3,6 +3,7 @@
 use crate::array::UNSIZED;
 use crate::chain::{BoundStep, ChainRun};
 use crate::error::ExecError;
+use crate::fp;
 use crate::mapper::{self, Mapping, Part, Slab, Touch};
 use crate::memory::{self, Memory};
 use crate::node::{self, Spot, StoreId};
@@ -17,7 +18,7 @@ use crate::stats;
 use crate::store::Store;
 use crate::streamed;
 use crate::task::{Payload, Prepared, Work, raw_view};
-use numloom_cpu::{Launch, Operand, Output};
+use numloom_cpu::{Launch, Operand, Output, Raised};
 use numloom_ir::kernel::Instr;
 use numloom_ir::{Dims, Value};
 use numloom_library::Args;
@@ -36,13 +37,13 @@ fn bound(work: &Work) -> Result<Prepared> {
     let payload = work.payload.lock();
     match payload.as_ref() {
         None => Ok(Prepared::Done),
-        Some(Payload::Fused { plan, stores, params }) => {
+        Some(Payload::Fused { plan, stores, params, raised }) => {
             if let Some(e) = poison(stores.iter()) {
                 return Err(e);
             }
-            fused(work, ops, plan, stores, params)
+            fused(work, &FusedTask { ops, plan, stores, params, raised: Some(raised) })
         }
-        Some(Payload::Chain { plan, stores, params, blamed }) => {
+        Some(Payload::Chain { plan, stores, params, raised }) => {
             if let Some(e) = poison(stores.iter().flatten()) {
                 return Err(e);
             }
@@ -52,7 +53,7 @@ fn bound(work: &Work) -> Result<Prepared> {
             let chain = |bases: &Bases| {
                 let steps = plan.steps.iter().zip(stores).zip(params);
                 let steps = steps.map(|((f, s), p)| bind_step(bases, f, s, p, &plan.locals)).collect::<Result<_>>()?;
-                Ok(ChainRun { plan: plan.clone(), steps, jit, blamed: blamed.clone() })
+                Ok(ChainRun { plan: plan.clone(), steps, jit, raised: raised.clone(), heard: fp::heard(ops) })
             };
             let touched = || -> Vec<Touch> {
                 let all = plan.steps.iter().zip(stores).flat_map(|(f, s)| f.spots().zip(mapper::touches(f, s)));
@@ -168,17 +169,23 @@ pub fn arguments(bases: &Bases, op: &Operation) -> Result<Args> {
     Ok(Args { ins, outs: op.outs.iter().map(view).collect::<Result<_>>()? })
 }
 
+/// A fused task's plan with what it is to be done to.
+#[derive(Clone, Copy)]
+pub struct FusedTask<'a> {
+    pub ops: &'a [Operation],
+    pub plan: &'a FusedPlan,
+    pub stores: &'a [Arc<Store>],
+    pub params: &'a [Value],
+    /// Where the flags that instructions raise are kept.
+    pub raised: Option<&'a Arc<Raised>>,
+}
+
 /// A fused task: in one memory, or in parts on several devices.
-fn fused(
-    work: &Work,
-    ops: &[Operation],
-    plan: &FusedPlan,
-    stores: &[Arc<Store>],
-    params: &[Value],
-) -> Result<Prepared> {
+fn fused(work: &Work, task: &FusedTask) -> Result<Prepared> {
+    let &FusedTask { ops, plan, stores, .. } = task;
     if reserved::devices() == 0 {
         let _room = room(ops, stores.iter())?;
-        return Ok(Prepared::Launch(Box::new(launch(&Bases::Host(ops), plan, None, stores, params)?)));
+        return Ok(Prepared::Launch(Box::new(launch(&Bases::Host(ops), task, None)?)));
     }
     let touches = mapper::touches(plan, stores);
     let mut mapping = Mapping::begin(mapper::parts(plan, &touches));
@@ -188,7 +195,7 @@ fn fused(
         if let Err(e) = mapping.hold(part.memory, part.slab.as_ref(), &touches, ops) {
             drop(mapping);
             return match streamed::helps(&e) {
-                Some(memory) => streamed::run(work, ops, plan, stores, params, memory).unwrap_or(Err(e)),
+                Some(memory) => streamed::run(work, task, memory).unwrap_or(Err(e)),
                 None => Err(e),
             };
         }
@@ -200,7 +207,7 @@ fn fused(
         if let Bases::Held(_, memory) = &mut bases {
             *memory = part.memory;
         }
-        launches.push(launch(&bases, plan, part.slab.as_ref(), stores, params)?);
+        launches.push(launch(&bases, task, part.slab.as_ref())?);
     }
     bases.keep(work);
     if parts.len() == 1
@@ -246,7 +253,8 @@ fn late(work: &Work, ops: &[Operation], op: &Operation) -> Result<Prepared> {
     let plan = plan::plan(&nodes, false);
     let Some(plan::TaskWork::Fused(fused)) = plan.tasks.first().map(|t| &t.work) else { return Ok(Prepared::Done) };
     let stores: Vec<_> = plan::stores_of(fused, &nodes);
-    self::fused(work, ops, fused, &stores, &plan::param_values(fused, &nodes.nodes))
+    let (plan, params) = (fused, plan::param_values(fused, &nodes.nodes));
+    self::fused(work, &FusedTask { ops, plan, stores: &stores, params: &params, raised: None })
 }
 
 /// The place's view with the real length in the place of an unknown one.
@@ -353,27 +361,6 @@ fn count_traffic(plan: &FusedPlan, locals: &[(StoreId, usize)]) {
     }
 }
 
-/// The domains and operands of a task that has run, part by part.
-pub fn operands_of(work: &Work, plan: &FusedPlan, stores: &[Arc<Store>]) -> Result<Vec<(Dims, Vec<Operand>)>> {
-    let ops = work.ops.lock();
-    let kept = work.mapping.lock().take();
-    let Some(mapping) = kept else {
-        return Ok(vec![(plan.domain.clone(), addresses(&Bases::Host(&ops), plan, None, stores)?)]);
-    };
-    let parts = mapping.parts.clone();
-    let mut bases = Bases::Held(mapping, parts[0].memory);
-    let mut all = Vec::with_capacity(parts.len());
-    for part in &parts {
-        if let Bases::Held(_, memory) = &mut bases {
-            *memory = part.memory;
-        }
-        let slab = part.slab.as_ref();
-        all.push((domain_of(plan, slab), addresses(&bases, plan, slab, stores)?));
-    }
-    bases.keep(work);
-    Ok(all)
-}
-
 fn domain_of(plan: &FusedPlan, slab: Option<&Slab>) -> Dims {
     let mut domain = plan.domain.clone();
     if let Some(slab) = slab {
@@ -397,13 +384,8 @@ fn address(bases: &Bases, spot: &Spot, slab: Option<&Slab>, store: &Store) -> Re
 }
 
 /// The kernel bound to memory, over all of its domain or a slab.
-pub fn launch(
-    bases: &Bases,
-    plan: &FusedPlan,
-    slab: Option<&Slab>,
-    stores: &[Arc<Store>],
-    params: &[Value],
-) -> Result<Launch> {
+pub fn launch(bases: &Bases, task: &FusedTask, slab: Option<&Slab>) -> Result<Launch> {
+    let &FusedTask { ops, plan, stores, params, raised } = task;
     let operands = addresses(bases, plan, slab, stores)?;
     let outputs = plan
         .folded
@@ -417,7 +399,7 @@ pub fn launch(
     let settings = numloom_config::current();
     let domain = domain_of(plan, slab);
     let reduced: Vec<bool> = (0..domain.len()).map(|a| plan.reduced >> a.min(63) & 1 == 1).collect();
-    Ok(Launch::new(
+    let launch = Launch::new(
         &plan.compiled,
         &domain,
         operands,
@@ -427,5 +409,7 @@ pub fn launch(
         settings.min_cpu_chunk,
         settings.cpus,
         settings.jit,
-    ))
+    );
+    let watch = raised.and_then(|raised| fp::watch(plan, fp::heard(ops), raised));
+    Ok(launch.watched(watch))
 }

@@ -8,6 +8,7 @@ use crate::memory::{self, Memory};
 use crate::node::conflict;
 use crate::operation::Kind;
 use crate::provenance::Provenance;
+use crate::small;
 use crate::spill;
 use crate::store::{LastPack, MadeBy, MadeFrom, Origin, Store, Symbol};
 use crate::sync;
@@ -162,7 +163,7 @@ fn map_any(
     if reads.any(|a| outs.iter().any(|o| clashes(a, o))) || (outs.len() > 1 && clashes(outs[0], outs[1])) {
         return map_through_copies(op, ins, outs, mask, at());
     }
-    if inline::is_possible(elements, arrays(ins).chain(mask), outs) {
+    if inline::is_possible(small::weight(op, ins, elements), arrays(ins).chain(mask), outs) {
         inline::counted();
         if mask.is_none()
             && let Some(done) = inline::run_dense(op, ins, outs)
@@ -194,7 +195,9 @@ pub fn is_deferred(a: &Array) -> bool {
     !a.store.is_settled() || a.store.is_away() || a.symbol().is_some() || a.view.size() > inline::SMALL
 }
 
-pub use crate::inline::{iota_new, pack_small, read_element, select_new, take_small, write_element};
+pub use crate::small::{dot, extreme_place, new_small};
+
+pub use crate::inline::{cast_small, iota_new, pack_small, read_element, select_new, take_small, write_element};
 
 /// Remembers what a new truth array was computed from.
 fn note_maker(op: MapOp, ins: &[Operand], out: &Array, mask: Option<&Array>) {
@@ -289,6 +292,7 @@ pub fn reduce(
         inline::counted();
         if mask.is_none()
             && let Some(done) = inline::fold_dense(op, lp, input, axes, out, initial)
+                .or_else(|| small::fold_axis(op, lp, input, axes, out, initial))
         {
             return done;
         }

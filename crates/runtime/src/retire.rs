@@ -19,13 +19,7 @@ static REPORTS: Mutex<Vec<FpReport>> = Mutex::new(Vec::new());
 
 /// Ends the work of a task whose tiles are all over.
 pub fn retire(work: &Work, error: Option<ExecError>) {
-    // A defect there must not keep the task from retiring.
-    let reports = catch_unwind(AssertUnwindSafe(|| fp::reports(work))).unwrap_or_default();
-    if !reports.is_empty() {
-        let mut kept = REPORTS.lock();
-        let room = MOST_REPORTS.saturating_sub(kept.len());
-        kept.extend(reports.into_iter().take(room));
-    }
+    keep_reports(work);
     let ops = std::mem::take(&mut *work.ops.lock());
     if let Some(e) = error {
         let e = Arc::new(e);
@@ -41,6 +35,17 @@ pub fn retire(work: &Work, error: Option<ExecError>) {
         op.withdraw();
     }
     stats::count(&stats::TASKS, 1);
+}
+
+/// Keeps what the work's operations have raised for the next sync point.
+pub fn keep_reports(work: &Work) {
+    // A defect there must not keep the task from retiring.
+    let reports = catch_unwind(AssertUnwindSafe(|| fp::reports(work))).unwrap_or_default();
+    if !reports.is_empty() {
+        let mut kept = REPORTS.lock();
+        let room = MOST_REPORTS.saturating_sub(kept.len());
+        kept.extend(reports.into_iter().take(room));
+    }
 }
 
 /// What the operation would have made first raises the error whenever it is read; what it would have updated, until

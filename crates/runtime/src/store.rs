@@ -222,13 +222,19 @@ impl Store {
 
     /// A store with memory that the caller is about to fill, seen by one handle.
     #[inline]
-    pub(crate) fn to_fill(nbytes: usize) -> Result<Store, NoMemory> {
+    pub(crate) fn to_fill(nbytes: usize) -> Result<Arc<Store>, NoMemory> {
         let p = allocate(nbytes)?;
-        let mut s = Store::new(nbytes, Provenance::default());
-        s.data = AtomicPtr::new(p);
-        s.handles = AtomicU32::new(1);
-        s.version = AtomicU64::new(1);
-        Ok(s)
+        let room = Arc::<Store>::new_uninit();
+        // Written where it stays: moving it costs more than making it.
+        // SAFETY: nobody else knows the new room, and it is filled before it is used.
+        unsafe {
+            let s = Arc::as_ptr(&room).cast::<Store>().cast_mut();
+            s.write(Store::new(nbytes, Provenance::default()));
+            *(*s).data.get_mut() = p;
+            *(*s).handles.get_mut() = 1;
+            *(*s).version.get_mut() = 1;
+            Ok(room.assume_init())
+        }
     }
 
     /// A store over memory of somebody else.

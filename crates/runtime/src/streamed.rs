@@ -7,12 +7,9 @@ use crate::memory::Memory;
 use crate::operation::Operation;
 use crate::placed;
 use crate::plan::FusedPlan;
-use crate::prepare::{self, Bases};
-use crate::store::Store;
+use crate::prepare::{self, Bases, FusedTask};
 use crate::task::{Prepared, Work};
-use numloom_ir::Value;
 use std::ops::Range;
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 /// The memory that less at a time could fit into, if a device's was full.
@@ -22,14 +19,8 @@ pub fn helps(e: &ExecError) -> Option<Memory> {
 
 /// Runs the task on this thread, a slab of its domain at a time; `None` where there are none that can be told apart and
 /// fit.
-pub fn run(
-    work: &Work,
-    ops: &[Operation],
-    plan: &FusedPlan,
-    stores: &[Arc<Store>],
-    params: &[Value],
-    memory: Memory,
-) -> Option<Result<Prepared, ExecError>> {
+pub fn run(work: &Work, task: &FusedTask, memory: Memory) -> Option<Result<Prepared, ExecError>> {
+    let &FusedTask { ops, plan, stores, .. } = task;
     let touches = mapper::touches(plan, stores);
     let slabs = slabs(plan, &touches, memory)?;
     let mut mapping = Mapping::begin(vec![Part { memory, slab: None }]);
@@ -41,7 +32,7 @@ pub fn run(
         }
         mapping.commit();
         let bases = Bases::Held(mapping, memory);
-        match prepare::launch(&bases, plan, Some(&slab), stores, params) {
+        match prepare::launch(&bases, task, Some(&slab)) {
             Err(e) => return Some(Err(e)),
             Ok(launch) => {
                 for (phase, &tiles) in launch.phases().iter().enumerate() {

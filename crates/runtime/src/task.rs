@@ -2,7 +2,6 @@
 
 use crate::chain::{ChainPlan, ChainRun};
 use crate::error::{ErrorKind, ExecError};
-use crate::fp::Blamed;
 use crate::mapper::Mapping;
 use crate::operation::{Kind, Operation};
 use crate::piecemeal;
@@ -12,7 +11,7 @@ use crate::provenance::Provenance;
 use crate::record::run_tile;
 use crate::retire;
 use crate::store::Store;
-use numloom_cpu::Launch;
+use numloom_cpu::{Launch, Raised};
 use numloom_ir::{Value, View};
 use numloom_library::{Args, LibraryError, LibraryOp};
 use numloom_threads::{Job, Scheduler};
@@ -28,14 +27,9 @@ pub static SCHEDULER: Scheduler<Work> = Scheduler::new();
 /// What a task does, with the stores it does it to.
 pub enum Payload {
     /// The stores of the plan's operands, then of its reductions' results.
-    Fused { plan: Arc<FusedPlan>, stores: Vec<Arc<Store>>, params: Vec<Value> },
+    Fused { plan: Arc<FusedPlan>, stores: Vec<Arc<Store>>, params: Vec<Value>, raised: Arc<Raised> },
     /// For each step of the chain, as above.
-    Chain {
-        plan: Arc<ChainPlan>,
-        stores: Vec<Vec<Arc<Store>>>,
-        params: Vec<Vec<Value>>,
-        blamed: Arc<Mutex<Vec<Blamed>>>,
-    },
+    Chain { plan: Arc<ChainPlan>, stores: Vec<Vec<Arc<Store>>>, params: Vec<Vec<Value>>, raised: Vec<Arc<Raised>> },
     /// The first of the task's operations, as it is.
     Opaque,
 }

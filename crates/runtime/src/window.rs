@@ -1,6 +1,5 @@
 //! The window: operations recorded and not yet launched, and the rules by which it is flushed.
 
-use crate::fp::Blamed;
 use crate::node;
 use crate::operation::{Kind, Operation};
 use crate::plan::{self, TaskPlan, TaskWork};
@@ -298,12 +297,13 @@ fn launch(plan: &TaskPlan, nodes: &node::Nodes, ops: &mut [Option<Operation>]) {
             plan: fused.clone(),
             stores: plan::stores_of(fused, nodes),
             params: plan::param_values(fused, &nodes.nodes),
+            raised: Arc::default(),
         },
         TaskWork::Chain(chain) => Payload::Chain {
             plan: chain.clone(),
             stores: chain.steps.iter().map(|f| plan::stores_of(f, nodes)).collect(),
             params: chain.steps.iter().map(|f| plan::param_values(f, &nodes.nodes)).collect(),
-            blamed: Arc::new(Mutex::new(chain.steps.iter().map(|_| Blamed::default()).collect())),
+            raised: chain.steps.iter().map(|_| Arc::default()).collect(),
         },
         TaskWork::Opaque => Payload::Opaque,
     };

@@ -44,12 +44,15 @@ macro_rules! truncate_directly {
 truncate_directly!(i64 u64);
 
 /// Divides zero by one where `b` is zero. The lowest number is divided by one where `b` is minus one: that
-/// gives itself, as NumPy does. (Choosing among results instead would let the compiler divide first.)
+/// gives itself, as NumPy does.
 macro_rules! guarded {
     ($a:ident, $b:ident, $flags:ident, $overflow:expr) => {{
         *$flags |= if $b == 0 { FP_DIVIDE } else { 0 };
-        let divisor = if ($b == 0) | $overflow { 1 } else { $b };
-        let dividend = if $b == 0 { 0 } else { $a };
+        // By bits, not by choice: from a choice the compiler goes on to divide by zero and choose among the results.
+        let zero = ($b == 0) as T;
+        let one = zero | $overflow as T;
+        let divisor = ($b & !one.wrapping_neg()) | one;
+        let dividend = $a & !zero.wrapping_neg();
         let (q, r) = dividend.truncated(divisor);
         (q, r, divisor)
     }};

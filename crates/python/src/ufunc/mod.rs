@@ -13,6 +13,7 @@ pub mod methods;
 pub mod products;
 pub mod reduction;
 pub mod resolve;
+pub mod vectorcall;
 
 use crate::handle::NdArray;
 use crate::numpy_api::api;
@@ -20,6 +21,7 @@ use input::Stop;
 use keywords::Keywords;
 use numloom_ir::ScalarOp;
 use products::Product;
+use pyo3::ffi;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
@@ -36,6 +38,8 @@ pub enum Kind {
 #[pyclass(name = "ufunc", module = "numloom", frozen)]
 pub struct Ufunc {
     pub kind: Kind,
+    /// What Python calls where it can do without a tuple.
+    vectorcall: ffi::vectorcallfunc,
 }
 
 impl Ufunc {
@@ -269,12 +273,17 @@ pub fn register(py: Python<'_>, m: &Bound<'_, PyModule>) -> PyResult<()> {
     let scalar_ops = ScalarOp::ALL.iter().map(|&op| (Kind::Scalar(op), op.aliases()));
     let products = Product::ALL.iter().map(|&p| (Kind::Product(p), &[][..]));
     let only_numpy = [(Kind::NumpyOnly("isnat"), &[][..])];
+    let mut last = None;
     for (kind, aliases) in scalar_ops.chain(products).chain(only_numpy) {
-        let made = Py::new(py, Ufunc { kind })?;
+        let made = Py::new(py, Ufunc { kind, vectorcall: vectorcall::vectorcall })?;
         for alias in aliases {
             m.add(*alias, &made)?;
         }
         m.add(made.get().name(), &made)?;
+        last = Some(made);
+    }
+    if let Some(sample) = last {
+        vectorcall::install(sample.bind(py));
     }
     products::register(m)
 }

@@ -1,0 +1,141 @@
+"""Small calls, NumPy and Numloom side by side: what one call costs where there is next to nothing to compute.
+
+    python benches/small.py [--rounds 9] [--only TEXT] [--json FILE]
+
+Microseconds, medians over rounds. In a round every call is timed under both modules, one right after the other, so that
+what disturbs the machine disturbs both; a ratio is the median over rounds of Numloom's time over NumPy's.
+"""
+
+import argparse
+import gc
+import json
+import statistics
+import timeit
+
+import numloom
+import numpy
+
+SIZES = 10, 1000
+CALLS = [
+    # views
+    "a[1:5]",
+    "a[:]",
+    "a[::-1]",
+    "a[i]",
+    "A[1]",
+    "A[1, 2]",
+    "A[:, 1]",
+    "A[1:, :-1]",
+    "a[None]",
+    "a[...]",
+    "a.reshape(2, -1)",
+    "a.reshape((2, n // 2))",
+    "np.reshape(a, (2, -1))",
+    "a.T",
+    "A.T",
+    "A.transpose()",
+    "a.ravel()",
+    "A.ravel()",
+    # elements and attributes
+    "a[3]",
+    "a[3] = 1.0",
+    "a[k]",
+    "a[k] = a[k]",
+    "A[1, 2] = 1.0",
+    "a[1:5] = 1.0",
+    "a[1:5] = b[1:5]",
+    "a.shape",
+    "a.dtype",
+    "a.size",
+    "len(a)",
+    "a.item(3)",
+    # copies and selections
+    "a.copy()",
+    "a.astype(np.float32)",
+    "a[x]",
+    "a[m]",
+    "np.where(m, a, b)",
+    "np.asarray(a)",
+    # arithmetic
+    "a + b",
+    "a * 0.5",
+    "a > b",
+    "-a",
+    "np.sqrt(a)",
+    "np.exp(a)",
+    "np.add(a, b)",
+    "np.add(a, b, out=c)",
+    "np.negative(a, out=c)",
+    "np.maximum(a, b)",
+    "a.sum()",
+    "np.sum(a)",
+    "float(a.sum())",
+    "A.sum(axis=0)",
+    "a.max()",
+    "a.mean()",
+    "a.argmax()",
+    "a @ b",
+    # new arrays
+    "np.empty(n)",
+    "np.zeros(n)",
+    "np.arange(n)",
+]
+
+
+def names(module, n):
+    a = module.asarray(numpy.linspace(1, 2, n))
+    return dict(
+        np=module,
+        n=n,
+        k=n // 2,
+        i=slice(1, n - 1),
+        a=a,
+        A=module.asarray(numpy.linspace(1, 2, n).reshape(2, -1)),
+        b=module.asarray(numpy.linspace(2, 3, n)),
+        c=module.asarray(numpy.zeros(n)),
+        m=module.asarray(numpy.arange(n) % 2 == 0),
+        x=module.asarray(numpy.arange(5)),
+    )
+
+
+def measure(call, rounds):
+    """{size: {module name: microseconds, "ratio": theirs}}."""
+    result = {}
+    for n in SIZES:
+        timers = {m.__name__: timeit.Timer(call, globals=names(m, n)) for m in (numpy, numloom)}
+        repeats = {}
+        for name, timer in timers.items():
+            timer.timeit(1000)
+            repeats[name] = max(1000, int(0.003 / (timer.timeit(1000) / 1000)))
+        seen = {name: [] for name in timers}
+        for _ in range(rounds):
+            for name, timer in timers.items():
+                seen[name].append(timer.timeit(repeats[name]) / repeats[name] * 1e6)
+        result[n] = {name: statistics.median(times) for name, times in seen.items()}
+        result[n]["ratio"] = statistics.median(b / a for a, b in zip(seen["numpy"], seen["numloom"], strict=True))
+    return result
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--only", default="", help="only calls that contain this text")
+    parser.add_argument("--json", help="write the figures to this file")
+    args = parser.parse_args()
+    print("| call | " + " | ".join(f"NumPy, {n:,} | Numloom, {n:,} | ratio" for n in SIZES) + " |")
+    print("|---" * (3 * len(SIZES) + 1) + "|")
+    figures = {}
+    gc.disable()
+    for call in CALLS:
+        if args.only not in call:
+            continue
+        figures[call] = cells = measure(call, args.rounds)
+        row = (f"{cells[n]['numpy']:.3f} | {cells[n]['numloom']:.3f} | {cells[n]['ratio']:.2f}" for n in SIZES)
+        print(f"| `{call}` | " + " | ".join(row) + " |", flush=True)
+    if args.json:
+        with open(args.json, "w") as f:
+            json.dump(figures, f, indent=1)
+
+
+if __name__ == "__main__":
+    main()

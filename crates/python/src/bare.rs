@@ -1,0 +1,508 @@
+//! Attributes and methods of `ndarray` whose work takes less time than PyO3's bookkeeping around it: plain calls on
+//! exactly our class, of known length. Everything else goes to the attribute or method that PyO3 made.
+
+use crate::handle::{self, NdArray};
+use crate::layout;
+use crate::numpy_api::api;
+use crate::object;
+use crate::slots::{answer, held, tried};
+use numloom_ir::view::{Order, dense_strides};
+use numloom_ir::{DType, Dims, Value, View};
+use numloom_runtime::record;
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::ffi;
+use pyo3::prelude::*;
+use pyo3::types::PyType;
+use smallvec::SmallVec;
+use std::ffi::{CString, c_char, c_int, c_void};
+use std::sync::OnceLock;
+
+type Objects<'a> = &'a [*mut ffi::PyObject];
+type Answer = Option<PyResult<Py<PyAny>>>;
+
+// In every Python since 3.9, and in the limited API since 3.12.
+unsafe extern "C" {
+    fn PyObject_Vectorcall(
+        callable: *mut ffi::PyObject,
+        args: *const *mut ffi::PyObject,
+        nargs: usize,
+        names: *mut ffi::PyObject,
+    ) -> *mut ffi::PyObject;
+}
+
+/// An attribute or method as PyO3 made it.
+struct Original(OnceLock<Py<PyAny>>);
+
+impl Original {
+    const fn new() -> Original {
+        Original(OnceLock::new())
+    }
+
+    fn pointer(&self) -> *mut ffi::PyObject {
+        self.0.get().map_or(std::ptr::null_mut(), |o| o.as_ptr())
+    }
+}
+
+/// The contents of an object of our class whose length is known.
+unsafe fn plain<'a>(x: *mut ffi::PyObject) -> Option<&'a NdArray> {
+    let this = &*object::contents(x)?;
+    this.array.symbol().is_none().then_some(this)
+}
+
+unsafe fn get_original(original: &Original, x: *mut ffi::PyObject) -> *mut ffi::PyObject {
+    ffi::PyObject_CallMethod(original.pointer(), c"__get__".as_ptr(), c"O".as_ptr(), x)
+}
+
+unsafe fn set_original(original: &Original, x: *mut ffi::PyObject, value: *mut ffi::PyObject) -> c_int {
+    let done = if value.is_null() {
+        ffi::PyObject_CallMethod(original.pointer(), c"__delete__".as_ptr(), c"O".as_ptr(), x)
+    } else {
+        ffi::PyObject_CallMethod(original.pointer(), c"__set__".as_ptr(), c"OO".as_ptr(), x, value)
+    };
+    if done.is_null() {
+        return -1;
+    }
+    ffi::Py_DecRef(done);
+    0
+}
+
+unsafe fn call_original(
+    original: &Original,
+    x: *mut ffi::PyObject,
+    args: *const *mut ffi::PyObject,
+    n: isize,
+    names: *mut ffi::PyObject,
+) -> *mut ffi::PyObject {
+    let keywords = if names.is_null() { 0 } else { ffi::PyTuple_Size(names) };
+    let mut all: SmallVec<[*mut ffi::PyObject; 8]> = SmallVec::new();
+    all.push(x);
+    all.extend((0..n + keywords).map(|i| *args.offset(i)));
+    PyObject_Vectorcall(original.pointer(), all.as_ptr(), 1 + n as usize, names)
+}
+
+/// Replaces an attribute of the class, keeping what was there.
+fn replace(
+    class: &Bound<'_, PyType>,
+    name: &str,
+    original: &Original,
+    make: impl FnOnce(CString) -> *mut ffi::PyObject,
+) -> PyResult<()> {
+    let py = class.py();
+    let was = class.getattr("__dict__")?.get_item(name)?;
+    // What PyO3 wrote there: the signature stands before the text.
+    let text = |attribute: &str| was.getattr(attribute).ok().and_then(|t| t.extract::<String>().ok());
+    let mut doc = text("__doc__").unwrap_or_default();
+    if let Some(signature) = text("__text_signature__") {
+        doc = format!("{name}{signature}\n--\n\n{doc}");
+    }
+    let doc = CString::new(doc).map_err(|e| PyRuntimeError::new_err(e.to_string()))?;
+    // SAFETY: a new descriptor, or null with the exception set.
+    let made = unsafe { Bound::from_owned_ptr_or_err(py, make(doc))? };
+    let _ = original.0.set(was.unbind());
+    class.setattr(name, made)
+}
+
+macro_rules! attributes {
+    ($($name:literal $get:ident)*) => {
+        /// Puts our attributes into the class.
+        fn install_attributes(class: &Bound<'_, PyType>) -> PyResult<()> {
+            $({
+                static ORIGINAL: Original = Original::new();
+                unsafe extern "C" fn get(x: *mut ffi::PyObject, _: *mut c_void) -> *mut ffi::PyObject {
+                    let py = Python::assume_attached();
+                    match plain(x).and_then(|this| $get(py, x, this)) {
+                        Some(done) => answer(py, done),
+                        None => get_original(&ORIGINAL, x),
+                    }
+                }
+                unsafe extern "C" fn set(x: *mut ffi::PyObject, value: *mut ffi::PyObject, _: *mut c_void) -> c_int {
+                    set_original(&ORIGINAL, x, value)
+                }
+                replace(class, $name, &ORIGINAL, |doc| {
+                    // Descriptors point to their definition for ever.
+                    let def = Box::leak(Box::new(ffi::PyGetSetDef {
+                        name: concat!($name, "\0").as_ptr().cast::<c_char>(),
+                        get: Some(get),
+                        set: Some(set),
+                        doc: doc.into_raw(),
+                        closure: std::ptr::null_mut(),
+                    }));
+                    // SAFETY: a class and a definition that stays.
+                    unsafe { ffi::PyDescr_NewGetSet(class.as_type_ptr(), def) }
+                })?;
+            })*
+            Ok(())
+        }
+    };
+}
+
+macro_rules! methods {
+    ($($name:literal $call:ident)*) => {
+        /// Puts our methods into the class.
+        fn install_methods(class: &Bound<'_, PyType>) -> PyResult<()> {
+            $({
+                static ORIGINAL: Original = Original::new();
+                unsafe extern "C" fn call(
+                    x: *mut ffi::PyObject,
+                    args: *const *mut ffi::PyObject,
+                    n: isize,
+                    names: *mut ffi::PyObject,
+                ) -> *mut ffi::PyObject {
+                    let py = Python::assume_attached();
+                    if names.is_null() {
+                        let args: Objects = if n == 0 { &[] } else { std::slice::from_raw_parts(args, n as usize) };
+                        if let Some(done) = tried(|| $call(py, x, plain(x)?, args)) {
+                            return answer(py, done);
+                        }
+                    }
+                    call_original(&ORIGINAL, x, args, n, names)
+                }
+                replace(class, $name, &ORIGINAL, |doc| {
+                    let def = Box::leak(Box::new(ffi::PyMethodDef {
+                        ml_name: concat!($name, "\0").as_ptr().cast::<c_char>(),
+                        ml_meth: ffi::PyMethodDefPointer { PyCFunctionFastWithKeywords: call },
+                        ml_flags: ffi::METH_FASTCALL | ffi::METH_KEYWORDS,
+                        ml_doc: doc.into_raw(),
+                    }));
+                    // SAFETY: a class and a definition that stays.
+                    unsafe { ffi::PyDescr_NewMethod(class.as_type_ptr(), def) }
+                })?;
+            })*
+            Ok(())
+        }
+    };
+}
+
+macro_rules! functions {
+    ($($name:literal $call:ident)*) => {
+        /// Puts functions before those of the package: they do plain calls and hand on the others.
+        #[pyfunction]
+        pub fn put_short_ways(package: &Bound<'_, PyModule>) -> PyResult<()> {
+            let py = package.py();
+            $({
+                static ORIGINAL: Original = Original::new();
+                unsafe extern "C" fn call(
+                    _: *mut ffi::PyObject,
+                    args: *const *mut ffi::PyObject,
+                    n: isize,
+                    names: *mut ffi::PyObject,
+                ) -> *mut ffi::PyObject {
+                    let py = Python::assume_attached();
+                    let positional: Objects = if n == 0 { &[] } else { std::slice::from_raw_parts(args, n as usize) };
+                    let done = tried(|| $call(py, positional, only_dtype(py, names, args.offset(n))?));
+                    match done {
+                        Some(done) => answer(py, done),
+                        None => PyObject_Vectorcall(ORIGINAL.pointer(), args, n as usize, names),
+                    }
+                }
+                let was = package.getattr($name)?;
+                let doc = function_doc($name, &was)?;
+                let def = Box::leak(Box::new(ffi::PyMethodDef {
+                    ml_name: concat!($name, "\0").as_ptr().cast::<c_char>(),
+                    ml_meth: ffi::PyMethodDefPointer { PyCFunctionFastWithKeywords: call },
+                    ml_flags: ffi::METH_FASTCALL | ffi::METH_KEYWORDS,
+                    ml_doc: doc.into_raw(),
+                }));
+                let _ = ORIGINAL.0.set(was.unbind());
+                // SAFETY: a definition that stays, the module and its name.
+                let made = unsafe {
+                    let function = ffi::PyCFunction_NewEx(def, package.as_ptr(), package.name()?.as_ptr());
+                    Bound::from_owned_ptr_or_err(py, function)?
+                };
+                package.setattr($name, made)?;
+            })*
+            Ok(())
+        }
+    };
+}
+
+/// The documentation of a Python function as C functions have it, with the signature before it.
+fn function_doc(name: &str, function: &Bound<'_, PyAny>) -> PyResult<CString> {
+    let py = function.py();
+    let inspect = py.import("inspect")?;
+    let signature = inspect.call_method1("signature", (function,))?;
+    let mut parts = Vec::new();
+    let mut keyword_only = false;
+    for parameter in signature.getattr("parameters")?.call_method0("values")?.try_iter()? {
+        let parameter = parameter?;
+        let kind = parameter.getattr("kind")?;
+        if !keyword_only && kind.eq(parameter.getattr("KEYWORD_ONLY")?)? {
+            keyword_only = true;
+            parts.push("*".to_owned());
+        }
+        let default = parameter.getattr("default")?;
+        let name = parameter.getattr("name")?;
+        parts.push(if default.is(parameter.getattr("empty")?) {
+            name.to_string()
+        } else {
+            format!("{name}={}", default.repr()?)
+        });
+    }
+    let doc = function.getattr("__doc__")?.extract::<Option<String>>()?.unwrap_or_default();
+    CString::new(format!("{name}({})\n--\n\n{doc}", parts.join(", ")))
+        .map_err(|e| PyRuntimeError::new_err(e.to_string()))
+}
+
+attributes! {
+    "T" transposed
+    "shape" shape
+    "dtype" dtype
+    "size" size
+    "ndim" ndim
+}
+
+methods! {
+    "reshape" reshape
+    "transpose" transpose
+    "ravel" ravel
+    "copy" copy
+    "astype" astype
+    "item" item
+    "argmax" argmax
+    "argmin" argmin
+}
+
+pub fn install(class: &Bound<'_, PyType>) -> PyResult<()> {
+    install_attributes(class)?;
+    install_methods(class)
+}
+
+/// A view of `x` with another layout.
+#[inline]
+unsafe fn part(py: Python<'_>, x: *mut ffi::PyObject, this: &NdArray, change: impl FnOnce(&mut View)) -> Answer {
+    let parent = held(py, x).cast_unchecked::<NdArray>();
+    Some(handle::wrap_changed(py, &parent, this, change))
+}
+
+unsafe fn number(py: Python<'_>, n: usize) -> Answer {
+    Some(Bound::from_owned_ptr_or_err(py, ffi::PyLong_FromSize_t(n)).map(Bound::unbind))
+}
+
+unsafe fn transposed(py: Python<'_>, x: *mut ffi::PyObject, this: &NdArray) -> Answer {
+    part(py, x, this, |view| {
+        view.shape.reverse();
+        view.strides.reverse();
+    })
+}
+
+unsafe fn shape(py: Python<'_>, _: *mut ffi::PyObject, this: &NdArray) -> Answer {
+    let shape = &this.array.view.shape;
+    let tuple = Bound::from_owned_ptr_or_opt(py, ffi::PyTuple_New(shape.len() as isize))?;
+    for (i, &d) in shape.iter().enumerate() {
+        let number = ffi::PyLong_FromSize_t(d);
+        if number.is_null() || ffi::PyTuple_SetItem(tuple.as_ptr(), i as isize, number) != 0 {
+            return Some(Err(PyErr::fetch(py)));
+        }
+    }
+    Some(Ok(tuple.unbind()))
+}
+
+unsafe fn dtype(py: Python<'_>, _: *mut ffi::PyObject, this: &NdArray) -> Answer {
+    Some(Ok(api(py).descr(this.array.view.dtype).clone_ref(py)))
+}
+
+unsafe fn size(py: Python<'_>, _: *mut ffi::PyObject, this: &NdArray) -> Answer {
+    number(py, this.array.view.size())
+}
+
+unsafe fn ndim(py: Python<'_>, _: *mut ffi::PyObject, this: &NdArray) -> Answer {
+    number(py, this.array.view.ndim())
+}
+
+/// A Python int.
+unsafe fn int(object: *mut ffi::PyObject) -> Option<isize> {
+    let mut overflow = 0;
+    let exact = ffi::PyLong_CheckExact(object) != 0;
+    let i = if exact { ffi::PyLong_AsLongLongAndOverflow(object, &mut overflow) } else { 0 };
+    (exact && overflow == 0).then_some(i as isize)
+}
+
+/// The ints of `f(2, 3)` or `f((2, 3))`.
+#[inline]
+unsafe fn ints(args: Objects<'_>) -> Option<SmallVec<[isize; 4]>> {
+    let mut all = SmallVec::new();
+    match args {
+        [tuple] if ffi::PyTuple_CheckExact(*tuple) != 0 => {
+            for i in 0..ffi::PyTuple_Size(*tuple) {
+                all.push(int(ffi::PyTuple_GetItem(*tuple, i))?);
+            }
+        }
+        _ => {
+            for &a in args {
+                all.push(int(a)?);
+            }
+        }
+    }
+    Some(all)
+}
+
+unsafe fn reshape(py: Python<'_>, x: *mut ffi::PyObject, this: &NdArray, args: Objects<'_>) -> Answer {
+    let view = &this.array.view;
+    let wanted = ints(args)?;
+    if args.is_empty() || wanted.len() > 8 {
+        return None;
+    }
+    let size = view.size();
+    let (mut known, mut open, mut shape) = (1usize, None, Dims::new());
+    for (i, &d) in wanted.iter().enumerate() {
+        match usize::try_from(d) {
+            Ok(d) => known = known.checked_mul(d)?,
+            Err(_) if open.is_none() => open = Some(i),
+            Err(_) => return None,
+        }
+        shape.push(d as usize);
+    }
+    match open {
+        Some(i) if known > 0 && size.is_multiple_of(known) => shape[i] = size / known,
+        None if known == size => {}
+        _ => return None,
+    }
+    let strides = if view.is_c_contiguous() {
+        dense_strides(view.dtype.size(), &shape, Order::C)
+    } else {
+        view.reshape(&shape, Order::C)?.strides
+    };
+    part(py, x, this, |view| {
+        view.shape = shape;
+        view.strides = strides;
+    })
+}
+
+unsafe fn transpose(py: Python<'_>, x: *mut ffi::PyObject, this: &NdArray, args: Objects<'_>) -> Answer {
+    if args.is_empty() || (args.len() == 1 && args[0] == ffi::Py_None()) {
+        return transposed(py, x, this);
+    }
+    let wanted = ints(args)?;
+    let view = &this.array.view;
+    let mut axes = Dims::new();
+    for &a in &wanted {
+        let a = layout::axis(py, a, view.ndim()).ok().filter(|a| !axes.contains(a))?;
+        axes.push(a);
+    }
+    if axes.len() != view.ndim() {
+        return None;
+    }
+    let turned = view.transpose(&axes);
+    part(py, x, this, |view| *view = turned)
+}
+
+unsafe fn ravel(py: Python<'_>, x: *mut ffi::PyObject, this: &NdArray, args: Objects<'_>) -> Answer {
+    let view = &this.array.view;
+    if !args.is_empty() || !view.is_c_contiguous() {
+        return None;
+    }
+    let (n, step) = (view.size(), view.dtype.size() as isize);
+    part(py, x, this, |view| {
+        view.shape = SmallVec::from_buf_and_len([n, 0, 0, 0], 1);
+        view.strides = SmallVec::from_buf_and_len([step, 0, 0, 0], 1);
+    })
+}
+
+unsafe fn copy(py: Python<'_>, _: *mut ffi::PyObject, this: &NdArray, args: Objects<'_>) -> Answer {
+    if !args.is_empty() {
+        return None;
+    }
+    Some(handle::wrap(py, record::cast_small(&this.array, this.array.view.dtype)?.0))
+}
+
+unsafe fn astype(py: Python<'_>, _: *mut ffi::PyObject, this: &NdArray, args: Objects<'_>) -> Answer {
+    let &[wanted] = args else { return None };
+    let to = api(py).dtype_at_once(&held(py, wanted))?;
+    let from = this.array.view.dtype;
+    // Values that may not fit, and imaginary parts that get lost, are warned of.
+    if !numloom_ir::promote::can_cast(from, to, numloom_ir::promote::Casting::SameKind) || from.is_complex() {
+        return None;
+    }
+    let (made, flags) = record::cast_small(&this.array, to)?;
+    (flags == 0).then(|| handle::wrap(py, made))
+}
+
+unsafe fn item(py: Python<'_>, _: *mut ffi::PyObject, this: &NdArray, args: Objects<'_>) -> Answer {
+    let view = &this.array.view;
+    let at = match (args, view.ndim()) {
+        ([], _) if view.size() == 1 => 0,
+        ([i], 1) => {
+            let (i, n) = (int(*i)?, view.shape[0] as isize);
+            let at = if i < 0 { i + n } else { i };
+            if at < 0 || at >= n {
+                return None;
+            }
+            at * view.strides[0]
+        }
+        _ => return None,
+    };
+    let value = record::read_element(&this.array, at)?;
+    Some(crate::convert::value_to_py(py, &value))
+}
+
+unsafe fn place_of_extreme(py: Python<'_>, this: &NdArray, args: Objects<'_>, max: bool) -> Answer {
+    if !args.is_empty() {
+        return None;
+    }
+    let place = record::extreme_place(&this.array, max)?;
+    Some(api(py).make_scalar(py, &Value::from_i128(DType::I64, place as i128)))
+}
+
+unsafe fn argmax(py: Python<'_>, _: *mut ffi::PyObject, this: &NdArray, args: Objects<'_>) -> Answer {
+    place_of_extreme(py, this, args, true)
+}
+
+unsafe fn argmin(py: Python<'_>, _: *mut ffi::PyObject, this: &NdArray, args: Objects<'_>) -> Answer {
+    place_of_extreme(py, this, args, false)
+}
+
+functions! {
+    "asarray" asarray
+    "empty" empty
+    "zeros" zeros
+}
+
+unsafe fn asarray(py: Python<'_>, args: Objects<'_>, dtype: Option<DType>) -> Answer {
+    let &[x] = args else { return None };
+    let same = object::contents(x).is_some() && dtype.is_none();
+    same.then(|| Ok(held(py, x).to_owned().unbind()))
+}
+
+/// Shape and type of a new array: `f(3)`, `f((2, 3), dtype)`.
+unsafe fn wanted(py: Python<'_>, args: Objects<'_>, dtype: Option<DType>) -> Option<(DType, Dims)> {
+    let dtype = match (args.get(1), dtype) {
+        (Some(&given), None) if args.len() == 2 => api(py).dtype_at_once(&held(py, given))?,
+        (None, Some(dtype)) => dtype,
+        (None, None) => DType::F64,
+        _ => return None,
+    };
+    let first = args.get(..1)?;
+    let shape = match int(first[0]) {
+        Some(n) => SmallVec::from_buf_and_len([usize::try_from(n).ok()?, 0, 0, 0], 1),
+        None => ints(first)?.iter().map(|&d| usize::try_from(d).ok()).collect::<Option<Dims>>()?,
+    };
+    crate::index::check_new_size(&shape, dtype).ok()?;
+    Some((dtype, shape))
+}
+
+unsafe fn empty(py: Python<'_>, args: Objects<'_>, dtype: Option<DType>) -> Answer {
+    let (dtype, shape) = wanted(py, args, dtype)?;
+    Some(handle::wrap(py, record::new_small(dtype, shape, false)?))
+}
+
+unsafe fn zeros(py: Python<'_>, args: Objects<'_>, dtype: Option<DType>) -> Answer {
+    let (dtype, shape) = wanted(py, args, dtype)?;
+    Some(handle::wrap(py, record::new_small(dtype, shape, true)?))
+}
+
+/// The type in `dtype=`, if that is the only keyword; `None` in it where there is no keyword.
+unsafe fn only_dtype(
+    py: Python<'_>,
+    names: *mut ffi::PyObject,
+    value: *const *mut ffi::PyObject,
+) -> Option<Option<DType>> {
+    if names.is_null() {
+        return Some(None);
+    }
+    let alone = ffi::PyTuple_Size(names) == 1
+        && ffi::PyUnicode_CompareWithASCIIString(ffi::PyTuple_GetItem(names, 0), c"dtype".as_ptr()) == 0;
+    if !alone {
+        return None;
+    }
+    api(py).dtype_at_once(&held(py, *value)).map(Some)
+}

@@ -1,0 +1,172 @@
+//! Slots of our classes without PyO3 around them: what they do takes less time than its bookkeeping. Each does the
+//! plain cases of exactly our class and hands everything else to the function that PyO3 put there.
+//!
+//! The limited API has no way to change a slot of a class that is there. The fields have stood where they stand since
+//! Python 3.8; `RawType::of` compares every one it knows with what the API answers, and where one differs, PyO3's slots
+//! stay.
+
+use crate::handle::NdArray;
+use crate::object;
+use crate::quick_index;
+use pyo3::Borrowed;
+use pyo3::ffi;
+use pyo3::prelude::*;
+use pyo3::types::PyType;
+use std::ffi::{c_int, c_ulong, c_void};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+/// The start of `PyTypeObject`.
+#[repr(C)]
+pub struct RawType {
+    head: ffi::PyVarObject,
+    name: *const std::ffi::c_char,
+    basicsize: isize,
+    itemsize: isize,
+    dealloc: Option<ffi::destructor>,
+    vectorcall_offset: isize,
+    before_mapping: [*mut c_void; 6],
+    mapping: *mut RawMapping,
+    hash: *mut c_void,
+    call: *mut c_void,
+    before_flags: [*mut c_void; 4],
+    flags: c_ulong,
+}
+
+/// `PyMappingMethods`.
+#[repr(C)]
+struct RawMapping {
+    length: Option<ffi::lenfunc>,
+    subscript: Option<ffi::binaryfunc>,
+    assign: Option<ffi::objobjargproc>,
+}
+
+const HAVE_VECTORCALL: c_ulong = 1 << 11;
+
+impl RawType {
+    /// The fields of a class, if they lie where we think.
+    pub fn of(class: &Bound<'_, PyType>) -> Option<NonNull<RawType>> {
+        let ty = class.as_type_ptr();
+        // SAFETY: a class; what is read lies inside any type object, and is compared before it is believed.
+        unsafe {
+            let raw = &*ty.cast::<RawType>();
+            let slot = |n| ffi::PyType_GetSlot(ty, n);
+            let basicsize: isize = class.getattr("__basicsize__").ok()?.extract().ok()?;
+            let known = raw.basicsize == basicsize
+                && raw.flags == ffi::PyType_GetFlags(ty)
+                && raw.dealloc.is_some_and(|d| d as *mut c_void == slot(ffi::Py_tp_dealloc))
+                && raw.hash == slot(ffi::Py_tp_hash)
+                && raw.call == slot(ffi::Py_tp_call)
+                && !raw.mapping.is_null()
+                && (*raw.mapping).length.map_or(std::ptr::null_mut(), |f| f as *mut c_void) == slot(ffi::Py_mp_length)
+                && (*raw.mapping).subscript.map_or(std::ptr::null_mut(), |f| f as *mut c_void)
+                    == slot(ffi::Py_mp_subscript)
+                && (*raw.mapping).assign.map_or(std::ptr::null_mut(), |f| f as *mut c_void)
+                    == slot(ffi::Py_mp_ass_subscript);
+            if known { NonNull::new(ty.cast()) } else { None }
+        }
+    }
+
+    /// Calls of the class's objects go to the function whose address lies `offset` bytes into them. What did them
+    /// before, as the address of a `ternaryfunc`.
+    pub fn call_through(&mut self, offset: usize) -> usize {
+        self.vectorcall_offset = offset as isize;
+        self.flags |= HAVE_VECTORCALL;
+        self.call as usize
+    }
+}
+
+static LENGTH: AtomicUsize = AtomicUsize::new(0);
+static SUBSCRIPT: AtomicUsize = AtomicUsize::new(0);
+static ASSIGN: AtomicUsize = AtomicUsize::new(0);
+
+/// Puts our functions into the class `ndarray`.
+pub fn install(class: &Bound<'_, PyType>) {
+    let Some(mut raw) = RawType::of(class) else { return };
+    // SAFETY: checked there; classes are not shared between threads while the module is being imported.
+    let (raw, mapping) = unsafe {
+        let raw = raw.as_mut();
+        let mapping = &mut *raw.mapping;
+        (raw, mapping)
+    };
+    if let (Some(dealloc), Some(get), Some(set), Some(length)) =
+        (raw.dealloc, mapping.subscript, mapping.assign, mapping.length)
+    {
+        LENGTH.store(length as usize, Relaxed);
+        mapping.length = Some(self::length);
+        SUBSCRIPT.store(get as usize, Relaxed);
+        ASSIGN.store(set as usize, Relaxed);
+        raw.dealloc = Some(object::take_over(dealloc));
+        mapping.subscript = Some(subscript);
+        mapping.assign = Some(assign);
+    }
+}
+
+/// An object that the caller holds.
+#[inline]
+pub unsafe fn held<'a, 'py>(py: Python<'py>, object: *mut ffi::PyObject) -> Borrowed<'a, 'py, PyAny> {
+    Borrowed::from_ptr(py, object)
+}
+
+/// Runs a plain case; `None` when it is not one, or when it panicked half-way.
+#[inline]
+pub fn tried<T>(run: impl FnOnce() -> Option<T>) -> Option<T> {
+    catch_unwind(AssertUnwindSafe(run)).ok().flatten()
+}
+
+/// What a slot answers: an object, or null with the exception set.
+#[inline]
+pub fn answer(py: Python<'_>, result: PyResult<Py<PyAny>>) -> *mut ffi::PyObject {
+    match result {
+        Ok(object) => object.into_ptr(),
+        Err(e) => {
+            e.restore(py);
+            std::ptr::null_mut()
+        }
+    }
+}
+
+/// `x[index]`.
+unsafe extern "C" fn subscript(x: *mut ffi::PyObject, index: *mut ffi::PyObject) -> *mut ffi::PyObject {
+    let py = Python::assume_attached();
+    let (this, at) = (held(py, x), held(py, index));
+    // `get` looks at the class before anything else.
+    match tried(|| quick_index::get(&this.cast_unchecked::<NdArray>(), &at)) {
+        Some(done) => answer(py, done),
+        None => {
+            let get: ffi::binaryfunc = std::mem::transmute(SUBSCRIPT.load(Relaxed));
+            get(x, index)
+        }
+    }
+}
+
+/// `x[index] = value`, and `del x[index]` without a value.
+unsafe extern "C" fn assign(x: *mut ffi::PyObject, index: *mut ffi::PyObject, value: *mut ffi::PyObject) -> c_int {
+    let py = Python::assume_attached();
+    if !value.is_null() {
+        let (this, at, value) = (held(py, x), held(py, index), held(py, value));
+        match tried(|| quick_index::set(&this.cast_unchecked::<NdArray>(), &at, &value)) {
+            Some(Ok(())) => return 0,
+            Some(Err(e)) => {
+                e.restore(py);
+                return -1;
+            }
+            None => {}
+        }
+    }
+    let set: ffi::objobjargproc = std::mem::transmute(ASSIGN.load(Relaxed));
+    set(x, index, value)
+}
+
+/// `len(x)`.
+unsafe extern "C" fn length(x: *mut ffi::PyObject) -> isize {
+    if let Some(this) = object::contents(x) {
+        let array = &(*this).array;
+        if let (Some(&n), None) = (array.view.shape.first(), array.symbol()) {
+            return n as isize;
+        }
+    }
+    let length: ffi::lenfunc = std::mem::transmute(LENGTH.load(Relaxed));
+    length(x)
+}

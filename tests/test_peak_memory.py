@@ -1,0 +1,169 @@
+"""Arrays never take more memory than under NumPy: small copies of the benchmarks' programs, each in processes of its own.
+
+NumPy's peak is that of `tracemalloc`, which NumPy tells of every array. Numloom's is that of its pool, which counts
+arrays of more than a kilobyte and the scratch of library operations from 64 KiB on. Both count the inputs.
+"""
+
+import json
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+SIDE = 1024
+LENGTH = SIDE * SIDE
+
+PROGRAMS = {
+    "seed_inefficient": """
+        x, y = random(LENGTH, "f4"), random(LENGTH, "f4")
+        ---
+        chosen = np.nonzero((x < 0.25) & (y > 0.5))
+        z = x + y
+        other = x * y + 1.0
+        z[chosen] = other[chosen]
+        for s in range(0, LENGTH, 4096):
+            part = z[s : s + 4096]
+            above = part > 1.0
+            part[above] = part[above] + 2.0
+            part[~above] = part[~above] - 2.0
+        results = z,
+    """,
+    "seed_efficient": """
+        x, y = random(LENGTH, "f4"), random(LENGTH, "f4")
+        ---
+        z = np.empty_like(x)
+        np.add(x, y, out=z)
+        np.putmask(z, (x < 0.25) & (y > 0.5), x * y + 1.0)
+        above = z > 1.0
+        z[above] += 2.0
+        z[~above] -= 2.0
+        results = z,
+    """,
+    "black_scholes": """
+        s, k, t = random(LENGTH) + 10, random(LENGTH) + 10, random(LENGTH) + 0.25
+        ---
+        def cdf(x):
+            q = 1.0 / (1.0 + 0.2316419 * np.abs(x))
+            tail = 0.3989422804 * np.exp(-0.5 * x * x) * (q * (0.31938153 + q * (-0.356563782 + q * 1.330274429)))
+            return np.where(x < 0, tail, 1.0 - tail)
+        vt = 0.3 * np.sqrt(t)
+        d1 = (np.log(s / k) + 0.065 * t) / vt
+        d2 = d1 - vt
+        kd = k * np.exp(-0.02 * t)
+        call = s * cdf(d1) - kd * cdf(d2)
+        results = call, call - s + kd
+    """,
+    "chain": """
+        x, y = random(LENGTH, "f4"), random(LENGTH, "f4")
+        ---
+        t = np.abs((x * 1.5 + 0.5) ** 2 - x)
+        t = np.sqrt(t + 1.0) / (1.0 + x * x)
+        t = np.minimum(np.maximum(t, 0.1), y) - 0.25 * y
+        results = np.where(t > 0.0, t, -t) + x * y,
+    """,
+    "jacobi": """
+        a, b = random((SIDE, SIDE)), random((SIDE, SIDE))
+        ---
+        for _ in range(10):
+            b[1:-1, 1:-1] = 0.25 * (a[:-2, 1:-1] + a[2:, 1:-1] + a[1:-1, :-2] + a[1:-1, 2:])
+            a, b = b, a
+        results = a,
+    """,
+    "softmax": """
+        x, = random((SIDE, SIDE)),
+        ---
+        x = (x - x.mean(axis=1, keepdims=True)) / np.sqrt(x.var(axis=1, keepdims=True) + 1e-5)
+        e = np.exp(x - x.max(axis=1, keepdims=True))
+        results = e / e.sum(axis=1, keepdims=True),
+    """,
+    "reductions": """
+        x, = random((SIDE, SIDE)),
+        ---
+        results = x.mean(axis=0), x.var(axis=1), x.min(axis=0), x.max(axis=1), x.std(), np.argmax(x, axis=1)
+    """,
+    "scan": """
+        x, = random((SIDE, SIDE)),
+        ---
+        results = np.cumsum(x), np.cumsum(x, axis=0), np.diff(x, axis=1)
+    """,
+    "cg": """
+        a, b = random((SIDE, SIDE)) + SIDE * numpy.eye(SIDE), random(SIDE)
+        ---
+        x, r = np.zeros_like(b), b
+        p, rr = r, float(b @ b)
+        for _ in range(20):
+            q = a @ p
+            alpha = rr / float(p @ q)
+            x, r = x + alpha * p, r - alpha * q
+            rr, old = float(r @ r), rr
+            p = r + rr / old * p
+        results = x,
+    """,
+    "logreg": """
+        x, y = random((8 * SIDE, SIDE // 8)), random(8 * SIDE)
+        ---
+        w = np.zeros(SIDE // 8)
+        for _ in range(20):
+            p = 1.0 / (1.0 + np.exp(-(x @ w)))
+            w = w - 0.1 / len(y) * (x.T @ (p - y))
+        results = w,
+    """,
+    "matmul_chain": """
+        a, b, c = (random((SIDE, SIDE)) for _ in range(3))
+        ---
+        results = a @ b @ c,
+    """,
+    "sorting": """
+        x, i = random(LENGTH), random(LENGTH).argsort()
+        ---
+        results = np.sort(x), x[i]
+    """,
+}
+
+HARNESS = """
+import gc, json, sys, tracemalloc
+import numpy
+SIDE, LENGTH = {side}, {length}
+generator = numpy.random.default_rng(3)
+def random(shape, dtype="f8"):
+    return generator.random(shape, dtype=dtype)
+ours = {ours}
+if ours:
+    import numloom as np
+else:
+    np = numpy
+    tracemalloc.start()
+{inputs}
+if ours:
+    for name, value in list(globals().items()):
+        if type(value) is numpy.ndarray:
+            globals()[name] = np.asarray(value)
+    del value
+    gc.collect()
+else:
+    tracemalloc.reset_peak()
+def run({names}):
+{body}
+    return [numpy.asarray(r) for r in results]
+results = run({names})
+peak = np.stats()["peak_bytes"] if ours else tracemalloc.get_traced_memory()[1]
+print(json.dumps([peak, [float(r.astype("f8").sum()) for r in results]]))
+"""
+
+
+def measure(name, ours):
+    inputs, body = textwrap.dedent(PROGRAMS[name]).split("---\n")
+    names = inputs.split("=")[0].strip().rstrip(",")
+    text = HARNESS.format(
+        side=SIDE, length=LENGTH, ours=ours, inputs=inputs, names=names, body=textwrap.indent(body, "    ")
+    )
+    done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=True, timeout=120)
+    return json.loads(done.stdout)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_no_more_memory_than_numpy(name):
+    (ours, values), (numpys, expected) = measure(name, True), measure(name, False)
+    assert values == pytest.approx(expected, rel=1e-4)
+    assert ours <= numpys, f"{ours / 2**20:.2f} MiB against {numpys / 2**20:.2f}"
