@@ -3,9 +3,10 @@
 import random
 import warnings
 
-import numloom as np
 import numpy
 import pytest
+
+import numloom as np
 
 LENGTH = 50_000
 SPECIAL = [0.0, -1.0, numpy.inf, -numpy.inf, 1e200, 1e-200, 710.0, -0.5, 2.0]

@@ -7,9 +7,10 @@ import random
 import sys
 import weakref
 
-import numloom as np
 import numpy
 import pytest
+
+import numloom as np
 
 
 def random_index(rng, shape):
