@@ -12,8 +12,9 @@ import json
 import statistics
 import timeit
 
-import numloom
 import numpy
+
+import numloom
 
 SIZES = 10, 1000
 CALLS = [

@@ -3,9 +3,10 @@
 import random
 import warnings
 
-import numloom as np
 import numpy
 import pytest
+
+import numloom as np
 
 LENGTH = 50_000
 SPECIAL = [0.0, -1.0, numpy.inf, -numpy.inf, 1e200, 1e-200, 710.0, -0.5, 2.0]
@@ -71,9 +72,7 @@ def test_in_place_chains(seed):
 def test_chains_that_end_in_a_reduction(seed):
     """Whether infinities of both signs or a NaN meet first in a sum depends on its order, so those are left out."""
     text = program(seed, IN_PLACE) + "\n" + random.Random(seed).choice(FOLDS).format(a="x", b="y")
-    ours, theirs = (
-        [w for w in heard(module, text, seed=seed)[0] if "in reduce" not in w[0]] for module in (np, numpy)
-    )
+    ours, theirs = ([w for w in heard(module, text, seed=seed)[0] if "in reduce" not in w[0]] for module in (np, numpy))
     assert ours == theirs, text
 
 

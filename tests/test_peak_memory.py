@@ -1,4 +1,4 @@
-"""Arrays never take more memory than under NumPy: small copies of the benchmarks' programs, each in processes of its own.
+"""Arrays never take more memory than under NumPy: small copies of the benchmarks, each in processes of its own.
 
 NumPy's peak is that of `tracemalloc`, which NumPy tells of every array. Numloom's is that of its pool, which counts
 arrays of more than a kilobyte and the scratch of library operations from 64 KiB on. Both count the inputs.

@@ -16,6 +16,7 @@ use pyo3::types::PyType;
 use smallvec::SmallVec;
 use std::ffi::{CString, c_char, c_int, c_void};
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicPtr, Ordering::Relaxed};
 
 type Objects<'a> = &'a [*mut ffi::PyObject];
 type Answer = Option<PyResult<Py<PyAny>>>;
@@ -44,6 +45,7 @@ impl Original {
 }
 
 /// The contents of an object of our class whose length is known.
+#[inline(always)]
 unsafe fn plain<'a>(x: *mut ffi::PyObject) -> Option<&'a NdArray> {
     let this = &*object::contents(x)?;
     this.array.symbol().is_none().then_some(this)
@@ -262,7 +264,14 @@ methods! {
     "argmin" argmin
 }
 
+/// NumPy's dtype objects, which are always there.
+static DESCRS: [AtomicPtr<ffi::PyObject>; DType::ALL.len()] =
+    [const { AtomicPtr::new(std::ptr::null_mut()) }; DType::ALL.len()];
+
 pub fn install(class: &Bound<'_, PyType>) -> PyResult<()> {
+    for (d, place) in DType::ALL.iter().zip(&DESCRS) {
+        place.store(api(class.py()).descr(*d).as_ptr(), Relaxed);
+    }
     install_attributes(class)?;
     install_methods(class)
 }
@@ -274,6 +283,7 @@ unsafe fn part(py: Python<'_>, x: *mut ffi::PyObject, this: &NdArray, change: im
     Some(handle::wrap_changed(py, &parent, this, change))
 }
 
+#[inline(always)]
 unsafe fn number(py: Python<'_>, n: usize) -> Answer {
     Some(Bound::from_owned_ptr_or_err(py, ffi::PyLong_FromSize_t(n)).map(Bound::unbind))
 }
@@ -298,7 +308,9 @@ unsafe fn shape(py: Python<'_>, _: *mut ffi::PyObject, this: &NdArray) -> Answer
 }
 
 unsafe fn dtype(py: Python<'_>, _: *mut ffi::PyObject, this: &NdArray) -> Answer {
-    Some(Ok(api(py).descr(this.array.view.dtype).clone_ref(py)))
+    let descr = DESCRS[this.array.view.dtype as usize].load(Relaxed);
+    ffi::Py_IncRef(descr);
+    Some(Ok(Bound::from_owned_ptr(py, descr).unbind()))
 }
 
 unsafe fn size(py: Python<'_>, _: *mut ffi::PyObject, this: &NdArray) -> Answer {
@@ -310,6 +322,7 @@ unsafe fn ndim(py: Python<'_>, _: *mut ffi::PyObject, this: &NdArray) -> Answer 
 }
 
 /// A Python int.
+#[inline(always)]
 unsafe fn int(object: *mut ffi::PyObject) -> Option<isize> {
     let mut overflow = 0;
     let exact = ffi::PyLong_CheckExact(object) != 0;
@@ -464,6 +477,7 @@ unsafe fn asarray(py: Python<'_>, args: Objects<'_>, dtype: Option<DType>) -> An
 }
 
 /// Shape and type of a new array: `f(3)`, `f((2, 3), dtype)`.
+#[inline]
 unsafe fn wanted(py: Python<'_>, args: Objects<'_>, dtype: Option<DType>) -> Option<(DType, Dims)> {
     let dtype = match (args.get(1), dtype) {
         (Some(&given), None) if args.len() == 2 => api(py).dtype_at_once(&held(py, given))?,
@@ -476,8 +490,8 @@ unsafe fn wanted(py: Python<'_>, args: Objects<'_>, dtype: Option<DType>) -> Opt
         Some(n) => SmallVec::from_buf_and_len([usize::try_from(n).ok()?, 0, 0, 0], 1),
         None => ints(first)?.iter().map(|&d| usize::try_from(d).ok()).collect::<Option<Dims>>()?,
     };
-    crate::index::check_new_size(&shape, dtype).ok()?;
-    Some((dtype, shape))
+    // Too many dimensions are an error even of no elements.
+    (shape.len() <= 8).then_some((dtype, shape))
 }
 
 unsafe fn empty(py: Python<'_>, args: Objects<'_>, dtype: Option<DType>) -> Answer {
