@@ -1,0 +1,83 @@
+// Runs printed kernels on the host: the threads of a block are fibers that meet at barriers.
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <ucontext.h>
+#include <vector>
+
+#define __device__
+#define __global__
+#define __shared__ static
+#define __forceinline__ inline
+#define __noinline__ __attribute__((noinline))
+#define __launch_bounds__(n)
+#define __grid_constant__
+#define __align__(n) alignas(n)
+
+struct host_dim { unsigned x, y, z; };
+static host_dim threadIdx, blockIdx, blockDim, gridDim;
+static unsigned host_current, host_count;
+static ucontext_t host_main;
+static std::vector<ucontext_t> host_fibers;
+static std::vector<char> host_stacks;
+static std::vector<char> host_done;
+static unsigned host_cells[1024];
+
+static inline void __syncthreads() { swapcontext(&host_fibers[host_current], &host_main); }
+static inline void __threadfence() {}
+static inline unsigned atomicAdd(unsigned* p, unsigned v) { unsigned old = *p; *p += v; return old; }
+static inline int __popcll(unsigned long long v) { return __builtin_popcountll(v); }
+static inline unsigned __shfl_down_sync(unsigned, unsigned v, int distance) {
+    unsigned t = threadIdx.x;
+    host_cells[t] = v;
+    __syncthreads();
+    unsigned r = (t & 31) + distance < 32 ? host_cells[t + distance] : v;
+    __syncthreads();
+    return r;
+}
+
+template <class K, class A> struct host_call { static K kernel; static const A* arguments; };
+template <class K, class A> K host_call<K, A>::kernel;
+template <class K, class A> const A* host_call<K, A>::arguments;
+template <class K, class A> static void host_thread() {
+    host_call<K, A>::kernel(*host_call<K, A>::arguments);
+    host_done[host_current] = 1;
+}
+template <class A> static void host_run(void (*kernel)(const A), const void* words, unsigned grid, unsigned bx, unsigned by, bool meets) {
+    typedef void (*K)(const A);
+    const A* arguments = (const A*)words;
+    gridDim = host_dim{grid, 1, 1};
+    blockDim = host_dim{bx, by, 1};
+    unsigned n = bx * by;
+    const size_t stack = 64 << 10;
+    if (meets && host_fibers.size() < n) {
+        host_fibers.resize(n);
+        host_stacks.resize(n * stack);
+        host_done.resize(n);
+    }
+    host_call<K, A>::kernel = kernel;
+    host_call<K, A>::arguments = arguments;
+    for (unsigned b = 0; b < grid; b++) {
+        blockIdx = host_dim{b, 0, 0};
+        for (unsigned t = 0; t < n; t++) {
+            threadIdx = host_dim{t % bx, t / bx, 0};
+            if (!meets) { kernel(*arguments); continue; }
+            getcontext(&host_fibers[t]);
+            host_fibers[t].uc_stack.ss_sp = host_stacks.data() + t * stack;
+            host_fibers[t].uc_stack.ss_size = stack;
+            host_fibers[t].uc_link = &host_main;
+            host_done[t] = 0;
+            makecontext(&host_fibers[t], (void (*)())host_thread<K, A>, 0);
+        }
+        for (bool any = meets; any;) {
+            any = false;
+            for (unsigned t = 0; t < n; t++) {
+                if (host_done[t]) continue;
+                host_current = t;
+                threadIdx = host_dim{t % bx, t / bx, 0};
+                swapcontext(&host_main, &host_fibers[t]);
+                any = any || !host_done[t];
+            }
+        }
+    }
+}
