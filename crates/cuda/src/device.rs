@@ -7,7 +7,6 @@ use crate::driver::{Function, Module, Pool, PoolProps, Stream as RawStream};
 use crate::launch::Kernels;
 use crate::load::{Kind, Search};
 use crate::plan::{Chip, MOST_THREADS};
-use std::cell::Cell;
 use std::ffi::{CStr, CString, c_void};
 use std::path::PathBuf;
 use std::ptr::null_mut;
@@ -125,10 +124,8 @@ pub enum Place {
 }
 
 fn enter(driver: &Driver, context: Context) {
-    thread_local!(static CURRENT: Cell<Context> = const { Cell::new(null_mut()) });
-    // The driver's own current context may have been changed by another library in this thread; asking for ours
-    // costs some tens of nanoseconds, so it is simply set each time.
-    CURRENT.with(|c| c.set(context));
+    // Another library of this thread may have changed the current context; setting it each time costs some tens of
+    // nanoseconds, no more than asking for it.
     // SAFETY: the context is retained as long as its device, events and memory live.
     unsafe { (driver.set_current)(context) };
 }

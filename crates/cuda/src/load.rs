@@ -154,7 +154,8 @@ fn open(path: &Path) -> Result<Arc<Library>, String> {
             libloading::os::unix::RTLD_NOW | libloading::os::unix::RTLD_GLOBAL,
         )
     };
-    opened.map(|l| Arc::new(Library::from(l))).map_err(|e| e.to_string())
+    let words = |e: libloading::Error| std::error::Error::source(&e).map_or_else(|| e.to_string(), |s| s.to_string());
+    opened.map(|l| Arc::new(Library::from(l))).map_err(words)
 }
 
 /// The file behind a name the loader resolved, from the process's map of its memory.

@@ -276,17 +276,21 @@ pub fn plan(facts: &Facts, launch: &FusedLaunch, chip: &Chip) -> Result<Option<P
     let misaligned = |o: usize| {
         let align = kernel.operands[o].align() as u64;
         let strides = launch.operands[o].strides;
-        launch.operands[o].ptr % align != 0
-            || strides.iter().zip(launch.domain).any(|(&s, &n)| n > 1 && s.unsigned_abs() as u64 % align != 0)
+        !launch.operands[o].ptr.is_multiple_of(align)
+            || strides
+                .iter()
+                .zip(launch.domain)
+                .any(|(&s, &n)| n > 1 && !(s.unsigned_abs() as u64).is_multiple_of(align))
     };
     let vectors = |o: usize, v: usize| {
         let size = kernel.operands[o].size();
         let unit = (size * v).min(16) as u64;
         let steps = |space: &Space, skip: Option<usize>| {
-            (0..space.shape.len()).all(|d| Some(d) == skip || space.stride(o, d).unsigned_abs() as u64 % unit == 0)
+            (0..space.shape.len())
+                .all(|d| Some(d) == skip || (space.stride(o, d).unsigned_abs() as u64).is_multiple_of(unit))
         };
         inner.stride(o, inner_axis) == size as isize
-            && launch.operands[o].ptr % unit == 0
+            && launch.operands[o].ptr.is_multiple_of(unit)
             && (inner.shape.len() == 1 || inner_extent % v == 0)
             && steps(inner, Some(inner_axis))
             && (!folds || steps(&kept, None))
@@ -305,7 +309,8 @@ pub fn plan(facts: &Facts, launch: &FusedLaunch, chip: &Chip) -> Result<Option<P
     let size = kernel.operands.iter().map(|d| d.size()).max().unwrap_or(8);
     let wanted = if v > 1 { 64 } else { 160 };
     let mut u = pow2_at_most(wanted / (size * v * facts.loads.max(1))).clamp(1, 8);
-    if order == Order::InOrder && folds {
+    // Short rows would mostly run past their end.
+    if folds && (order == Order::InOrder || (order == Order::Along && away_size < 8192)) {
         u = 1;
     }
     while u > 1 && (facts.cost * v * u > MOST_COST || facts.live * v * u > MOST_LIVE) {

@@ -121,10 +121,10 @@ impl Printer<'_> {
                     self.early[at] = !stored[operand as usize] && !self.is_uniform_load(operand);
                 }
                 Instr::Store { operand, .. } => stored[operand as usize] = true,
-                Instr::Apply { .. } | Instr::Cast { .. } | Instr::Select { .. } => {
-                    if i.sources().all(|r| self.uniform[r as usize]) {
-                        i.results().for_each(|r| self.uniform[r as usize] = true);
-                    }
+                Instr::Apply { .. } | Instr::Cast { .. } | Instr::Select { .. }
+                    if i.sources().all(|r| self.uniform[r as usize]) =>
+                {
+                    i.results().for_each(|r| self.uniform[r as usize] = true);
                 }
                 _ => {}
             }
@@ -143,10 +143,10 @@ impl Printer<'_> {
                     let t = type_name(self.dtype(dst));
                     line!(self, "  const {t} r{dst} = load<{t}>({});", self.address(operand as usize));
                 }
-                Instr::Apply { .. } | Instr::Cast { .. } | Instr::Select { .. } => {
-                    if i.results().all(|r| self.uniform[r as usize]) {
-                        self.compute(i, 0, "  ");
-                    }
+                Instr::Apply { .. } | Instr::Cast { .. } | Instr::Select { .. }
+                    if i.results().all(|r| self.uniform[r as usize]) =>
+                {
+                    self.compute(i, 0, "  ");
                 }
                 _ => {}
             }
