@@ -6,6 +6,7 @@ use crate::driver::{Context, Copy2d, Driver, Event as RawEvent, MEMORY_DEVICE, M
 use crate::driver::{Function, Module, Pool, PoolProps, Stream as RawStream};
 use crate::launch::Kernels;
 use crate::load::{Kind, Search};
+use crate::ops::Functions;
 use crate::plan::{Chip, MOST_THREADS};
 use std::ffi::{CStr, CString, c_void};
 use std::path::PathBuf;
@@ -48,6 +49,8 @@ pub struct Device {
     pub(crate) driver: Arc<Driver>,
     pub(crate) compiler: Compiler,
     pub(crate) kernels: Kernels,
+    pub(crate) functions: Functions,
+    pub(crate) search: Search,
     context: Context,
     handle: i32,
     properties: Properties,
@@ -172,6 +175,8 @@ impl Device {
             driver,
             compiler,
             kernels: Kernels::default(),
+            functions: Functions::default(),
+            search: options.search.clone(),
             context,
             handle,
             properties,
@@ -494,6 +499,7 @@ impl Drop for Device {
     fn drop(&mut self) {
         let _ = self.wait();
         self.kernels.clear();
+        self.functions.clear();
         // SAFETY: nothing runs any more; each handle is given back once.
         unsafe {
             let s = self.scratch.get_mut().unwrap_or_else(|e| e.into_inner());

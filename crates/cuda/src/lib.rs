@@ -8,6 +8,7 @@ mod driver;
 mod error;
 mod launch;
 pub mod load;
+pub mod ops;
 pub mod plan;
 pub mod print;
 mod scalar;

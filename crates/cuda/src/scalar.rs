@@ -85,7 +85,7 @@ pub fn type_name(d: DType) -> &'static str {
 }
 
 /// The section that has the function of `op` for inputs of type `d`.
-fn section_of(op: ScalarOp, d: DType) -> Section {
+pub fn section_of(op: ScalarOp, d: DType) -> Section {
     use ScalarOp::*;
     match op {
         Add | Subtract | Multiply | Divide | Negative | Positive | Absolute | Fabs | Sign | Reciprocal | Square

@@ -32,11 +32,16 @@ fn ready<'a>(case: &'a Case, name: &str, chip: &Chip) -> Result<Option<Ready<'a>
     }))
 }
 
+/// A program for GPUs as one for the host.
+pub fn host_source(program: &str) -> String {
+    let half = include_str!("host_half.h");
+    let text = program.replace("#ifdef __CUDA_ARCH__", &format!("{half}#ifdef __CUDA_ARCH__"));
+    format!("{}{text}", include_str!("host_shim.h"))
+}
+
 fn host_text(ready: &[Ready]) -> String {
     let functions: Vec<&Printed> = ready.iter().map(|r| &r.printed).collect();
-    let half = include_str!("host_half.h");
-    let text = program(&functions).replace("#ifdef __CUDA_ARCH__", &format!("{half}#ifdef __CUDA_ARCH__"));
-    let mut all = format!("{}{text}", include_str!("host_shim.h"));
+    let mut all = host_source(&program(&functions));
     for (k, r) in ready.iter().enumerate() {
         let meets = !r.case.kernel.targets.is_empty();
         all.push_str(&format!(
@@ -46,7 +51,7 @@ fn host_text(ready: &[Ready]) -> String {
     all
 }
 
-fn compile(text: &str, stem: &str) -> Result<PathBuf, String> {
+pub fn compile(text: &str, stem: &str) -> Result<PathBuf, String> {
     let dir = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
     let (source, library) = (dir.join(format!("{stem}.cpp")), dir.join(format!("{stem}.so")));
     std::fs::write(&source, text).map_err(|e| e.to_string())?;

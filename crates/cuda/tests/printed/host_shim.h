@@ -36,9 +36,36 @@ static inline unsigned __shfl_down_sync(unsigned, unsigned v, int distance) {
     return r;
 }
 
+static inline unsigned __shfl_up_sync(unsigned, unsigned v, int distance) {
+    unsigned t = threadIdx.x;
+    host_cells[t] = v;
+    __syncthreads();
+    unsigned r = (int)(t & 31) >= distance ? host_cells[t - distance] : v;
+    __syncthreads();
+    return r;
+}
+static inline unsigned __match_any_sync(unsigned, unsigned v) {
+    unsigned t = threadIdx.x, same = 0;
+    host_cells[t] = v;
+    __syncthreads();
+    for (unsigned i = 0; i < 32; i++) same |= (unsigned)(host_cells[(t & ~31u) + i] == v) << i;
+    __syncthreads();
+    return same;
+}
+static inline void __syncwarp() { __syncthreads(); }
+static inline int __popc(unsigned v) { return __builtin_popcount(v); }
+static inline unsigned long long atomicMax(unsigned long long* p, unsigned long long v) {
+    unsigned long long old = *p;
+    if (v > old) *p = v;
+    return old;
+}
+
+// Without a name, so that libraries loaded side by side do not share it.
+namespace {
 template <class K, class A> struct host_call { static K kernel; static const A* arguments; };
 template <class K, class A> K host_call<K, A>::kernel;
 template <class K, class A> const A* host_call<K, A>::arguments;
+}
 template <class K, class A> static void host_thread() {
     host_call<K, A>::kernel(*host_call<K, A>::arguments);
     host_done[host_current] = 1;

@@ -3,3 +3,4 @@
 mod cases;
 mod host;
 mod nvrtc;
+mod ops;

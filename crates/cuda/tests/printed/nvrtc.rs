@@ -16,7 +16,7 @@ fn search() -> Search {
     Search::new(&sites)
 }
 
-fn compiler(dir: Option<PathBuf>) -> Option<Compiler> {
+pub fn compiler(dir: Option<PathBuf>) -> Option<Compiler> {
     match Compiler::open(&search(), dir) {
         Ok(c) => Some(c),
         Err(e) => {
