@@ -6,7 +6,15 @@
 mod cases;
 
 use cases::Case;
-use numloom_cuda::{CudaError, Device, FusedLaunch, Lane, Operand, Options, Output, Search, default_cache};
+use numloom_cuda::ops::Step;
+use numloom_cuda::ops::blas::{Matrix, Product};
+use numloom_cuda::ops::scan::Scan;
+use numloom_cuda::ops::select::{Indexed, Mode, Pack};
+use numloom_cuda::ops::sort::Sort;
+use numloom_cuda::ops::transpose::Transpose;
+use numloom_cuda::{
+    CudaError, Device, FusedLaunch, Lane, Operand, Options, Output, Place as End, Rows, Search, default_cache,
+};
 use numloom_ir::kernel::{Instr, Kernel, NO_REG, Reg, Target};
 use numloom_ir::{DType, ScalarOp, Value};
 use std::path::PathBuf;
@@ -33,7 +41,9 @@ fn main() {
     println!("{:?}, memory {:?}", device.properties(), device.memory());
     let failures = check_cases(&device);
     let mut failed = failures > 0;
-    for (name, check) in [("64-bit indices", wide as fn(&Device) -> Result<()>), ("large sums", large_sums)] {
+    for (name, check) in
+        [("64-bit indices", wide as fn(&Device) -> Result<()>), ("large sums", large_sums), ("errors", errors)]
+    {
         match check(&device) {
             Ok(()) => println!("{name}: good"),
             Err(e) => {
@@ -42,9 +52,11 @@ fn main() {
             }
         }
     }
-    if let Err(e) = speed(&device) {
-        failed = true;
-        println!("speed: FAILED: {e}");
+    for (name, part) in [("speed", speed as fn(&Device) -> Result<()>), ("library operations", library)] {
+        if let Err(e) = part(&device) {
+            failed = true;
+            println!("{name}: FAILED: {e}");
+        }
     }
     println!("{} compilations, memory {:?}", device.compilations(), device.memory());
     std::process::exit(failed as i32);
@@ -166,6 +178,8 @@ impl Build {
 /// An array of a benchmark: address and strides.
 type Place = (u64, Vec<isize>);
 
+type Steps = smallvec::SmallVec<[Step; 4]>;
+
 fn start(
     device: &Device,
     b: &Build,
@@ -222,6 +236,36 @@ fn wide(device: &Device) -> Result<()> {
     }
     if sum != n as i64 || last[0] != ((n - 1) % 256) as u8 {
         return Err(wrong(format!("a sum of {n} ones is {sum}, and the last of a progression is {}", last[0])));
+    }
+    Ok(())
+}
+
+/// A device that is asked for too much says so, and goes on.
+fn errors(device: &Device) -> Result<()> {
+    match device.alloc(1 << 50) {
+        Err(CudaError::OutOfMemory { .. }) => {}
+        other => return Err(wrong(format!("a petabyte was answered with {other:?}"))),
+    }
+    let host = device.pinned(1 << 20)?;
+    let room = device.alloc(host.len())?;
+    // SAFETY: both have a megabyte; awaited before they go.
+    unsafe {
+        host.ptr().write_bytes(7, host.len());
+        let made = device.record(Lane::Compute, false)?;
+        device.wait_for(Lane::Upload, &made)?;
+        device.upload(Lane::Upload, room, host.ptr(), host.len())?;
+        let up = device.record(Lane::Upload, false)?;
+        device.wait_for(Lane::Download, &up)?;
+        up.wait()?;
+        let from = End::Device(room + 100);
+        let rows = Rows { width: 10, height: 20, from_pitch: 1000, to_pitch: 10 };
+        device.copy_rows(Lane::Download, End::Host(host.ptr().add(1000)), from, rows)?;
+        device.record(Lane::Download, false)?.wait()?;
+        let good = (0..200).all(|k| host.ptr().add(1000 + k).read() == 7);
+        device.free(room)?;
+        if !good {
+            return Err(wrong("copies of rows brought something else".into()));
+        }
     }
     Ok(())
 }
@@ -395,6 +439,192 @@ fn stencil(device: &Device, show: &dyn Fn(&str, f32, usize)) -> Result<()> {
         device.free(a)?;
         device.free(to)
     }
+}
+
+/// Library operations: right on numbers that tell, and how long they take.
+fn library(device: &Device) -> Result<()> {
+    let n = 100_000_000usize;
+    let (a, b, c) = (device.alloc(n * 8)?, device.alloc(n * 8)?, device.alloc(n * 8)?);
+    let mut bad = Vec::new();
+    let mut expect = |what: &str, got: f64, want: f64| {
+        if (got - want).abs() > 1e-6 * want.abs() {
+            bad.push(format!("{what}: {got} instead of {want}"));
+        }
+    };
+    // 0.5, 0.5, ...: sums are exact.
+    constant(device, a, n, 0.5)?;
+    let scan = Scan {
+        op: ScalarOp::Add,
+        dtype: DType::F32,
+        src: a,
+        dst: b,
+        rows: 1,
+        n,
+        src_row: 0,
+        dst_row: 0,
+        src_step: 4,
+        dst_step: 4,
+    };
+    let steps = |s: Option<Steps>| s.ok_or_else(|| wrong("no such operation".into()));
+    let scratch = device.alloc(scan.scratch().max(1))?;
+    let list = steps(scan.steps(scratch))?;
+    // SAFETY: here and below, arrays and scratch have the sizes the operations ask for.
+    println!("cumsum, 100M f32: {:.3} ms", time(device, || unsafe { device.run_steps(&list) })?);
+    let at = 12_345_677u64;
+    expect("cumsum", f32::from_le_bytes(read(device, b + at * 4)?) as f64, (at + 1) as f64 * 0.5);
+
+    // A permutation of 0 .. n: place i holds i * 48271 mod n.
+    let mut p = Build::default();
+    let i = p.iota(DType::I64, 0.0, 48_271.0);
+    let modulus = p.number(DType::I64, n as f64);
+    let r = p.apply(ScalarOp::Remainder, &[i, modulus]);
+    let narrow = p.cast(r, DType::I32);
+    p.store(narrow);
+    start(device, &p, &[n], &[(a, vec![4])], &[false], &[])?;
+    for (places, dtype, name) in [(false, DType::I32, "sort, 100M i32"), (true, DType::I32, "argsort, 100M i32")] {
+        let sort = Sort { dtype, n, src: a, dst: b, places };
+        let scratch = device.alloc(sort.scratch())?;
+        let list = steps(sort.steps(scratch))?;
+        println!("{name}: {:.3} ms", time(device, || unsafe { device.run_steps(&list) })?);
+        let k = 77_777_777u64;
+        if places {
+            let place = i64::from_le_bytes(read(device, b + k * 8)?);
+            expect(name, (place as i128 * 48_271 % n as i128) as f64, k as f64);
+        } else {
+            expect(name, i32::from_le_bytes(read(device, b + k * 4)?) as f64, k as f64);
+        }
+        // SAFETY: freed once, in the stream's order.
+        unsafe { device.free(scratch)? };
+    }
+    let sort = Sort { dtype: DType::F32, n, src: a, dst: b, places: false };
+    let keys = device.alloc(sort.scratch())?;
+    let list = steps(sort.steps(keys))?;
+    println!("sort, 100M f32 by bits: {:.3} ms", time(device, || unsafe { device.run_steps(&list) })?);
+
+    // Every second byte of the mask is true: the low bytes of 0, 1, 0, 1, ...
+    let mut m = Build::default();
+    let i = m.iota(DType::U8, 0.0, 1.0);
+    let one = m.number(DType::U8, 1.0);
+    let odd = m.apply(ScalarOp::BitwiseAnd, &[i, one]);
+    m.store(odd);
+    start(device, &m, &[n], &[(c, vec![1])], &[false], &[])?;
+    let count = device.alloc(16)?;
+    let pack = Pack { itemsize: 4, n, mask: c, values: a, packed: b, places: 0, count };
+    let tiles = device.alloc(pack.scratch())?;
+    let (counting, writing) = pack.steps(tiles).ok_or_else(|| wrong("no such item size".into()))?;
+    let both = || unsafe { device.run_steps(&counting).and_then(|()| device.run_steps(&writing)) };
+    println!("pack, 100M f32: {:.3} ms", time(device, both)?);
+    expect("pack's count", i64::from_le_bytes(read(device, count)?) as f64, n as f64 / 2.0);
+    let k = 31_415_926i128;
+    let want = (2 * k + 1) * 48_271 % n as i128;
+    expect("pack", i32::from_le_bytes(read(device, b + k as u64 * 4)?) as f64, want as f64);
+
+    // The permutation as its own index.
+    let mut w = Build::default();
+    let x = w.load(DType::I32);
+    let wide = w.cast(x, DType::I64);
+    w.store(wide);
+    start(device, &w, &[n], &[(a, vec![4]), (b, vec![8])], &[false], &[])?;
+    // SAFETY: inside the array.
+    unsafe { device.fill(Lane::Compute, count, 0, 16)? };
+    let take = Indexed {
+        itemsize: 4,
+        array: a,
+        outer: 1,
+        extent: n,
+        inner: 1,
+        outer_stride: 0,
+        axis_stride: 4,
+        index: b,
+        index_stride: 8,
+        count: n,
+        dense: c,
+        mode: Mode::Raise,
+        bad: count,
+    };
+    let list = steps(take.take())?;
+    println!("take, 100M f32 at random: {:.3} ms", time(device, || unsafe { device.run_steps(&list) })?);
+    let k = 1_234_567i128;
+    let want = (k * 48_271 % n as i128) * 48_271 % n as i128;
+    expect("take", i32::from_le_bytes(read(device, c + k as u64 * 4)?) as f64, want as f64);
+
+    let turn = Transpose {
+        itemsize: 4,
+        src: a,
+        dst: c,
+        rows: 10_000,
+        columns: 10_000,
+        batch: 1,
+        src_row: 40_000,
+        dst_row: 40_000,
+        src_batch: 0,
+        dst_batch: 0,
+    };
+    let list = steps(turn.steps())?;
+    println!("transpose by tiles, 10000 x 10000 f32: {:.3} ms", time(device, || unsafe { device.run_steps(&list) })?);
+    let k = 1_234 * 10_000 + 5_678i128;
+    expect(
+        "transpose",
+        i32::from_le_bytes(read(device, c + 4 * (5_678 * 10_000 + 1_234))?) as f64,
+        (k * 48_271 % n as i128) as f64,
+    );
+
+    match products(device, a, b, c, &mut expect) {
+        Err(CudaError::Missing(why)) => println!("matmul: {why}"),
+        other => other?,
+    }
+    for p in [a, b, c, scratch, keys, count, tiles] {
+        // SAFETY: freed once; the stream has come past all use.
+        unsafe { device.free(p)? };
+    }
+    if bad.is_empty() { Ok(()) } else { Err(wrong(bad.join("; "))) }
+}
+
+fn products(device: &Device, a: u64, b: u64, c: u64, expect: &mut dyn FnMut(&str, f64, f64)) -> Result<()> {
+    let dense = |ptr, leading| Matrix { ptr, transposed: false, leading, batch_stride: 0 };
+    let side = 8192usize;
+    constant(device, a, side * side, 0.5)?;
+    constant(device, b, side * side, 2.0)?;
+    let (m, n, k, dtype, batch) = (side, side, side, DType::F32, 1);
+    let mut p = Product { dtype, m, n, k, batch, a: dense(a, side), b: dense(b, side), c: dense(c, side), tf32: false };
+    // SAFETY: here and below, the matrices are inside their arrays.
+    println!("matmul 8192, f32: {:.3} ms", time(device, || unsafe { device.product(&p) })?);
+    expect("matmul", f32::from_le_bytes(read(device, c + 4 * 1000)?) as f64, side as f64);
+    p.tf32 = true;
+    println!("matmul 8192, tf32: {:.3} ms", time(device, || unsafe { device.product(&p) })?);
+    let v = Product { n: 1, b: dense(b, 1), c: dense(c, 1), tf32: false, ..p };
+    println!("matrix times vector, 8192: {:.3} ms", time(device, || unsafe { device.product(&v) })?);
+    // Small ones whose every cell differs: a[i, k] and b[k, j] count up from zero in memory.
+    let mut i = Build::default();
+    let r = i.iota(DType::F32, 0.0, 1.0);
+    i.store(r);
+    start(device, &i, &[64], &[(a, vec![4])], &[false], &[])?;
+    for (m, n, k) in [(3usize, 2usize, 4usize), (3, 1, 4), (1, 3, 4), (1, 1, 5)] {
+        for (ta, tb) in [(false, false), (true, false), (false, true), (true, true)] {
+            let left = Matrix { transposed: ta, ..dense(a, if ta { m } else { k }) };
+            let right = Matrix { transposed: tb, ..dense(a, if tb { k } else { n }) };
+            let p = Product { dtype, m, n, k, batch, a: left, b: right, c: dense(c, n), tf32: false };
+            // SAFETY: as above.
+            unsafe { device.product(&p)? };
+            for (row, column) in [(0, 0), (m - 1, n - 1)] {
+                let at = |q: usize| {
+                    let x = if ta { q * m + row } else { row * k + q };
+                    let y = if tb { column * k + q } else { q * n + column };
+                    (x * y) as f64
+                };
+                let got = f32::from_le_bytes(read(device, c + 4 * (row * n + column) as u64)?) as f64;
+                expect(&format!("product {m} {n} {k} {ta} {tb}"), got, (0..k).map(at).sum());
+            }
+        }
+    }
+    Ok(())
+}
+
+fn constant(device: &Device, to: u64, n: usize, value: f64) -> Result<()> {
+    let mut b = Build::default();
+    let v = b.number(DType::F32, value);
+    b.store(v);
+    start(device, &b, &[n], &[(to, vec![4])], &[false], &[])
 }
 
 /// Call and put prices, the normal distribution by a polynomial.

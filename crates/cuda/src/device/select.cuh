@@ -1,4 +1,4 @@
-// Packing by a mask, positions of the true, and elements by index. U is a unit of the element's size.
+// Elements only moved: packed by a mask, by index, turned over. U is a unit of the element's size.
 struct Words16 { u64 w[16]; };
 
 FN int block_before(int own, int* room, int& total) {
@@ -105,5 +105,25 @@ extern "C" __global__ void __launch_bounds__(256) put(const __grid_constant__ Wo
         SPLIT_PLACE
         if (at < 0 || ((const u64*)a.w[12])[at] != (u64)j + 1) continue;
         *(U*)(a.w[0] + o * (i64)a.w[8] + at * (i64)a.w[9] + k * (i64)sizeof(U)) = ((const U*)a.w[1])[i];
+    }
+}
+
+// A batch of matrices turned over, by tiles that are read along rows and written along columns. Words: src, dst, rows,
+// columns, tiles down, tiles across, row strides and batch strides of src and dst in bytes.
+extern "C" __global__ void __launch_bounds__(256) transpose(const __grid_constant__ Words16 a) {
+    __shared__ U tile[32][33];
+    const i64 rows = (i64)a.w[2], columns = (i64)a.w[3], down = (i64)a.w[4], across = (i64)a.w[5];
+    const i64 rest = blockIdx.x / across, tx = blockIdx.x - rest * across, batch = rest / down, ty = rest - batch * down;
+    const int x = (int)threadIdx.x & 31, y = (int)threadIdx.x >> 5;
+    const char* const src = (const char*)a.w[0] + batch * (i64)a.w[8];
+    char* const dst = (char*)a.w[1] + batch * (i64)a.w[9];
+    for (int k = y; k < 32; k += 8) {
+        const i64 i = ty * 32 + k, j = tx * 32 + x;
+        if (i < rows && j < columns) tile[k][x] = *(const U*)(src + i * (i64)a.w[6] + j * (i64)sizeof(U));
+    }
+    __syncthreads();
+    for (int k = y; k < 32; k += 8) {
+        const i64 j = tx * 32 + k, i = ty * 32 + x;
+        if (i < rows && j < columns) *(U*)(dst + j * (i64)a.w[7] + i * (i64)sizeof(U)) = tile[x][k];
     }
 }

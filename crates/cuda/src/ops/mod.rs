@@ -5,6 +5,7 @@ pub mod blas;
 pub mod scan;
 pub mod select;
 pub mod sort;
+pub mod transpose;
 
 use crate::device::{Code, Device, Lane};
 use crate::scalar::Sections;

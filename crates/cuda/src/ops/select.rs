@@ -9,7 +9,8 @@ const FILE: &str = include_str!("../device/select.cuh");
 /// Mask bytes of one thread.
 const EACH: usize = 16;
 
-fn program(itemsize: usize) -> Option<Arc<Program>> {
+/// The program for elements of a size, whatever their type.
+pub(super) fn program(itemsize: usize) -> Option<Arc<Program>> {
     let unit = match itemsize {
         1 => "u8",
         2 => "u16",

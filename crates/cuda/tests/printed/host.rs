@@ -9,7 +9,10 @@ use std::process::Command;
 
 /// Kernels in one shared object; two are compiled at a time.
 const BATCH: usize = 60;
-const CHIP: Chip = Chip { multiprocessors: 2, block: 64 };
+/// Blocks of several sizes, so that threads share results in all the ways there are.
+fn chip(case: &Case) -> Chip {
+    Chip { multiprocessors: 2, block: [32, 64, 128][case.arena.len() % 3] }
+}
 
 struct Ready<'a> {
     case: &'a Case,
@@ -18,12 +21,12 @@ struct Ready<'a> {
     printed: Printed,
 }
 
-fn ready<'a>(case: &'a Case, name: &str, chip: &Chip) -> Result<Option<Ready<'a>>, String> {
+fn ready<'a>(case: &'a Case, name: &str) -> Result<Option<Ready<'a>>, String> {
     case.kernel.check()?;
     let mut arena = Arena::new(&case.arena);
     let base = arena.ptr() as u64;
     let facts = Facts::of(&case.kernel);
-    let plan = case.with_launch(base, |l| plan(&facts, l, chip)).map_err(|e| format!("{}: {e}", case.name))?;
+    let plan = case.with_launch(base, |l| plan(&facts, l, &chip(case))).map_err(|e| format!("{}: {e}", case.name))?;
     Ok(plan.map(|mut plan| {
         // 64-bit indices are right for any launch; half the programs are printed with them.
         plan.structure.wide |= case.name.len() % 2 == 1;
@@ -67,11 +70,11 @@ pub fn compile(text: &str, stem: &str) -> Result<PathBuf, String> {
 
 type Run = unsafe extern "C" fn(*const u64, u32, u32, u32);
 
-fn run_batch(cases: &[Case], stem: &str, chip: &Chip) -> Result<usize, String> {
+fn run_batch(cases: &[Case], stem: &str) -> Result<usize, String> {
     let mut all = Vec::new();
     for case in cases {
         let name = format!("k{}", all.len());
-        all.extend(ready(case, &name, chip)?);
+        all.extend(ready(case, &name)?);
     }
     let library = compile(&host_text(&all), stem)?;
     // SAFETY: the library was just made by us; its functions have the type given.
@@ -113,7 +116,7 @@ fn printed_programs_agree_with_the_cpu() {
             .map(|w| {
                 scope.spawn(move || {
                     let mine = batches.iter().enumerate().filter(|(k, _)| k % 2 == w);
-                    mine.map(|(k, b)| run_batch(b, &format!("host{k}"), &CHIP)).collect::<Vec<_>>()
+                    mine.map(|(k, b)| run_batch(b, &format!("host{k}"))).collect::<Vec<_>>()
                 })
             })
             .collect();
