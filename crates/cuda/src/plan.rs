@@ -232,6 +232,11 @@ pub fn plan(facts: &Facts, launch: &FusedLaunch, chip: &Chip) -> Result<Option<P
     check(launch)?;
     let kernel = launch.kernel;
     let operands = launch.operands.len();
+    if operands >= u8::MAX as usize {
+        return Err(CudaError::Launch(format!(
+            "a kernel of {operands} arrays has more arguments than a launch can carry"
+        )));
+    }
     let folds = !kernel.targets.is_empty();
     let last_axis = launch.domain.len().wrapping_sub(1);
     let axes = memory_order(launch, &facts.stored);
@@ -325,8 +330,18 @@ pub fn plan(facts: &Facts, launch: &FusedLaunch, chip: &Chip) -> Result<Option<P
         })
         .collect();
     let outputs = launch.outputs.iter().map(|o| (o.dtype, o.initial.is_some())).collect();
+    let alike = |a: usize, b: usize| {
+        let same = |s: &Space| (0..s.shape.len()).all(|d| s.stride(a, d) == s.stride(b, d));
+        same(&kept) && (!folds || same(&away))
+    };
+    let mut twin: SmallVec<[u8; 8]> = SmallVec::new();
+    for o in 0..operands {
+        let first = (0..o).find(|&p| twin[p] as usize == p && alike(p, o)).unwrap_or(o);
+        twin.push(first as u8);
+    }
+    let forward = kept.strides.iter().chain(&away.strides).all(|&s| s >= 0);
     let mut p = Plan {
-        structure: Structure { walk: Walk::Flat, wide, v: v as u8, u: u as u8, access, outputs },
+        structure: Structure { walk: Walk::Flat, wide, v: v as u8, u: u as u8, forward, access, twin, outputs },
         words: SmallVec::new(),
         grid: 1,
         block: (chip.block, 1),

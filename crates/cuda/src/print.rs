@@ -48,6 +48,8 @@ struct Printer<'a> {
     uniform: Vec<bool>,
     /// Loads that no store comes before: printed together at the top of the loop.
     early: Vec<bool>,
+    /// Offsets that are printed, by operand and lane group.
+    offsets: Vec<bool>,
     out: String,
 }
 
@@ -68,6 +70,7 @@ pub fn print(kernel: &Kernel, s: &Structure, name: &str) -> Printed {
         index: if s.wide { "i64" } else { "i32" },
         uniform: vec![false; kernel.regs.len()],
         early: vec![false; kernel.instrs.len()],
+        offsets: vec![false; kernel.operands.len() * s.u as usize],
         out: String::new(),
     };
     p.analyse();
@@ -236,14 +239,20 @@ impl Printer<'_> {
         arrays.chain(iota.then_some(self.at.iota())).collect()
     }
 
+    /// The address of operand `o` for lane group `k`: operands of the same strides share their offsets.
     fn pointer(&mut self, o: usize, k: usize, offset: &str, base: Option<String>) {
         if o == self.at.iota() {
             let base = base.map_or(String::new(), |b| format!("{b} + "));
             line!(self, "    const i64 q{o}_{k} = {base}{offset};");
-        } else {
-            let base = base.unwrap_or_else(|| self.address(o));
-            line!(self, "    char* const q{o}_{k} = {base} + ({offset});");
+            return;
         }
+        let base = base.unwrap_or_else(|| self.address(o));
+        let first = self.s.twin[o] as usize;
+        if !std::mem::replace(&mut self.offsets[first * self.s.u as usize + k], true) {
+            let t = if self.s.forward && !self.s.wide { "u32" } else { self.index };
+            line!(self, "    const {t} f{first}_{k} = ({t})({offset});");
+        }
+        line!(self, "    char* const q{o}_{k} = {base} + f{first}_{k};");
     }
 
     /// The instructions of one round of lanes: `in0`, `in1`, ... tell which lanes are inside the domain, and if the

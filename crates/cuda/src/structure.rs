@@ -48,7 +48,11 @@ pub struct Structure {
     pub v: u8,
     /// Groups of `v` a thread takes at once.
     pub u: u8,
+    /// No stride is negative: offsets are unsigned, which addresses take without widening.
+    pub forward: bool,
     pub access: SmallVec<[Access; 8]>,
+    /// For each operand the first one of the same strides, whose offsets it shares.
+    pub twin: SmallVec<[u8; 8]>,
     /// Type of each reduction's output, and whether an initial value is folded in.
     pub outputs: SmallVec<[(DType, bool); 2]>,
 }
