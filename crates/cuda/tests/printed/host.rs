@@ -108,7 +108,7 @@ fn printed_programs_agree_with_the_cpu() {
         println!("skipped: there is no g++ to compile printed programs with");
         return;
     }
-    let cases = crate::cases::all(200);
+    let cases = crate::cases::all(160);
     let batches: Vec<&[Case]> = cases.chunks(BATCH).collect();
     let results: Vec<Result<usize, String>> = std::thread::scope(|scope| {
         let batches = &batches;

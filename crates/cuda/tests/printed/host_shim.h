@@ -1,5 +1,6 @@
 // Runs printed kernels on the host: the threads of a block are fibers that meet at barriers.
 #include <cmath>
+#include <csetjmp>
 #include <cstdlib>
 #include <cstring>
 #include <ucontext.h>
@@ -17,13 +18,26 @@
 struct host_dim { unsigned x, y, z; };
 static host_dim threadIdx, blockIdx, blockDim, gridDim;
 static unsigned host_current, host_count;
-static ucontext_t host_main;
 static std::vector<ucontext_t> host_fibers;
+static std::vector<char> host_started;
+// Jumps between stacks: unlike swapcontext they ask nothing of the kernel.
+struct host_jump { jmp_buf at; };
+static jmp_buf host_back;
+static std::vector<host_jump> host_jumps;
 static std::vector<char> host_stacks;
 static std::vector<char> host_done;
 static unsigned host_cells[1024];
 
-static inline void __syncthreads() { swapcontext(&host_fibers[host_current], &host_main); }
+static __attribute__((noinline)) void __syncthreads() {
+    if (!_setjmp(host_jumps[host_current].at)) _longjmp(host_back, 1);
+}
+// Runs a fiber until it waits or ends.
+static __attribute__((noinline)) void host_enter(unsigned t) {
+    if (_setjmp(host_back)) return;
+    if (host_started[t]) _longjmp(host_jumps[t].at, 1);
+    host_started[t] = 1;
+    setcontext(&host_fibers[t]);
+}
 static inline void __threadfence() {}
 static inline unsigned atomicAdd(unsigned* p, unsigned v) { unsigned old = *p; *p += v; return old; }
 static inline int __popcll(unsigned long long v) { return __builtin_popcountll(v); }
@@ -69,6 +83,7 @@ template <class K, class A> const A* host_call<K, A>::arguments;
 template <class K, class A> static void host_thread() {
     host_call<K, A>::kernel(*host_call<K, A>::arguments);
     host_done[host_current] = 1;
+    _longjmp(host_back, 1);
 }
 template <class A> static void host_run(void (*kernel)(const A), const void* words, unsigned grid, unsigned bx, unsigned by, bool meets) {
     typedef void (*K)(const A);
@@ -81,6 +96,8 @@ template <class A> static void host_run(void (*kernel)(const A), const void* wor
         host_fibers.resize(n);
         host_stacks.resize(n * stack);
         host_done.resize(n);
+        host_started.resize(n);
+        host_jumps.resize(n);
     }
     host_call<K, A>::kernel = kernel;
     host_call<K, A>::arguments = arguments;
@@ -92,8 +109,9 @@ template <class A> static void host_run(void (*kernel)(const A), const void* wor
             getcontext(&host_fibers[t]);
             host_fibers[t].uc_stack.ss_sp = host_stacks.data() + t * stack;
             host_fibers[t].uc_stack.ss_size = stack;
-            host_fibers[t].uc_link = &host_main;
+            host_fibers[t].uc_link = nullptr;
             host_done[t] = 0;
+            host_started[t] = 0;
             makecontext(&host_fibers[t], (void (*)())host_thread<K, A>, 0);
         }
         for (bool any = meets; any;) {
@@ -102,7 +120,7 @@ template <class A> static void host_run(void (*kernel)(const A), const void* wor
                 if (host_done[t]) continue;
                 host_current = t;
                 threadIdx = host_dim{t % bx, t / bx, 0};
-                swapcontext(&host_main, &host_fibers[t]);
+                host_enter(t);
                 any = any || !host_done[t];
             }
         }
