@@ -68,9 +68,14 @@ fn fingerprint(parts: &[&[u8]]) -> u128 {
 }
 
 impl Compiler {
-    /// `dir`: where cubins are kept; `None` keeps them in memory only.
-    pub fn open(search: &Search, dir: Option<PathBuf>) -> Result<Compiler, CudaError> {
-        let nvrtc = Nvrtc::load(&search.open(Kind::Nvrtc)?, "NVRTC")?;
+    /// `dir`: where cubins are kept; `None` keeps them in memory only. `driver_major`: the CUDA version of the driver
+    /// that is to run them.
+    pub fn open(search: &Search, dir: Option<PathBuf>, driver_major: Option<i32>) -> Result<Compiler, CudaError> {
+        let opened = match driver_major {
+            Some(major) => search.open_for(Kind::Nvrtc, major)?,
+            None => search.open(Kind::Nvrtc)?,
+        };
+        let nvrtc = Nvrtc::load(&opened, "NVRTC")?;
         let mut version = (0, 0);
         // SAFETY: writes two numbers.
         unsafe { (nvrtc.version)(&mut version.0, &mut version.1) };

@@ -157,7 +157,10 @@ impl Device {
     /// Opens a device on its primary context, which other libraries of the process share.
     pub fn open(ordinal: u32, options: &Options) -> Result<Device, CudaError> {
         let driver = Device::driver(&options.search)?;
-        let compiler = Compiler::open(&options.search, options.cache.clone())?;
+        let mut version = 0;
+        // SAFETY: writes one number.
+        unsafe { (driver.driver_version)(&mut version) };
+        let compiler = Compiler::open(&options.search, options.cache.clone(), Some(version / 1000))?;
         let (mut handle, mut context) = (0, null_mut());
         // SAFETY: the calls below follow the driver's documentation; outputs are ours and initialised.
         unsafe {

@@ -2,7 +2,7 @@
 
 use crate::CudaError;
 use crate::device::{Code, Device, Lane};
-use crate::plan::{Facts, FusedLaunch, plan};
+use crate::plan::{Facts, FusedLaunch, check_kernel, plan};
 use crate::print::print;
 use crate::structure::{Structure, head};
 use numloom_ir::kernel::Kernel;
@@ -48,7 +48,7 @@ impl Device {
         if let Some(p) = known.get(kernel) {
             return Ok(p.clone());
         }
-        kernel.check().map_err(CudaError::Launch)?;
+        check_kernel(kernel)?;
         let prepared = Arc::new(Prepared {
             kernel: kernel.clone(),
             facts: Facts::of(kernel),

@@ -94,8 +94,23 @@ impl Search {
 
     /// Opens a library: by the loader's own path first, so that what the user set up wins.
     pub fn open(&self, kind: Kind) -> Result<Opened, CudaError> {
+        self.open_among(kind, kind.sonames())
+    }
+
+    /// As `open`, but one that is not newer than the driver's CUDA if there is such a one.
+    pub fn open_for(&self, kind: Kind, driver_major: i32) -> Result<Opened, CudaError> {
+        let newer = format!(".so.{}", driver_major.max(0) + 1);
+        let fitting: Vec<&str> = kind.sonames().iter().copied().filter(|n| !n.ends_with(&newer)).collect();
+        match kind {
+            // Their numbers are CUDA's own.
+            Kind::Nvrtc | Kind::Cublas => self.open_among(kind, &fitting).or_else(|_| self.open(kind)),
+            _ => self.open(kind),
+        }
+    }
+
+    fn open_among(&self, kind: Kind, sonames: &[&str]) -> Result<Opened, CudaError> {
         let mut why = String::new();
-        for name in kind.sonames() {
+        for name in sonames {
             match open(Path::new(name)) {
                 Ok(library) => return Ok(Opened { library, path: (*name).to_string() }),
                 Err(e) if why.is_empty() => why = e,
@@ -103,7 +118,7 @@ impl Search {
             }
         }
         for dir in &self.dirs {
-            for name in kind.sonames() {
+            for name in sonames {
                 let path = dir.join(name);
                 if !path.exists() {
                     continue;

@@ -3,7 +3,7 @@
 use crate::CudaError;
 use crate::scalar::{accumulator, cost, neutral};
 use crate::structure::{Access, Arguments, MOST_WORDS, Order, Structure, Walk, head};
-use numloom_ir::kernel::{Instr, Kernel};
+use numloom_ir::kernel::{Instr, Kernel, NO_REG};
 use numloom_ir::{DType, Value};
 use smallvec::SmallVec;
 
@@ -111,6 +111,32 @@ impl Facts {
     }
 }
 
+/// Whether every number in a kernel names something it has; printing and planning rely on it.
+pub fn check_kernel(kernel: &Kernel) -> Result<(), CudaError> {
+    let reg = |r: u16| (r as usize) < kernel.regs.len();
+    let (operands, params) = (kernel.operands.len(), kernel.params.len());
+    let sound = |i: &Instr| {
+        i.sources().chain(i.results()).all(reg)
+            && match *i {
+                Instr::Load { operand, .. } | Instr::Store { operand, .. } => (operand as usize) < operands,
+                Instr::Param { param, .. } => (param as usize) < params,
+                Instr::Iota { start, step, .. } => (start.max(step) as usize) < params,
+                Instr::Apply { op, lp, dst, src } => op.loops().get(lp as usize).is_some_and(|l| {
+                    let given = |regs: [u16; 2]| regs.iter().filter(|&&r| r != NO_REG).count();
+                    given(src) == l.ins().len() && (1..=l.outs().len()).contains(&given(dst))
+                }),
+                Instr::Reduce { target, .. } => (target as usize) < kernel.targets.len(),
+                _ => true,
+            }
+    };
+    let targets = kernel.targets.iter().all(|t| t.op.loops().get(t.lp as usize).is_some_and(|l| l.outs().len() == 1));
+    match kernel.instrs.iter().find(|i| !sound(i)) {
+        Some(i) => Err(CudaError::Launch(format!("the kernel has an instruction that names what it has not: {i:?}"))),
+        None if !targets => Err(CudaError::Launch("the kernel folds by a loop that its operation has not".into())),
+        None => kernel.check().map_err(CudaError::Launch),
+    }
+}
+
 /// A launch ready but for its scratch memory.
 #[derive(Clone, Debug)]
 pub struct Plan {
@@ -138,7 +164,7 @@ impl Space {
     }
 
     fn size(&self) -> usize {
-        self.shape.iter().product()
+        self.shape.iter().fold(1, |n: usize, &d| n.saturating_mul(d))
     }
 
     /// Joins the axes, given from the outermost; `stride_of` tells an array's stride along a domain axis.

@@ -35,3 +35,12 @@ fn a_device_that_cannot_be_opened_says_why() {
         Ok(d) => panic!("there is a thousandth device: {:?}", d.properties()),
     }
 }
+
+#[test]
+fn kernels_that_name_what_they_have_not_are_refused() {
+    use numloom_cuda::plan::check_kernel;
+    use numloom_ir::kernel::{Instr, Kernel};
+    let mut kernel = Kernel::default();
+    kernel.instrs.push(Instr::Load { dst: 3, operand: 7 });
+    assert!(matches!(check_kernel(&kernel), Err(CudaError::Launch(_))));
+}

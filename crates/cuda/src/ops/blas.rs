@@ -70,7 +70,7 @@ pub struct Product {
 
 impl Blas {
     fn open(device: &Device) -> Result<Blas, CudaError> {
-        let table = Cublas::load(&device.search().open(Kind::Cublas)?, "cuBLAS")?;
+        let table = Cublas::load(&device.search().open_for(Kind::Cublas, device.properties().driver.0)?, "cuBLAS")?;
         let mut blas = Blas { table, handle: std::ptr::null_mut() };
         // SAFETY: the handle is ours; the stream lives as long as the device.
         unsafe {

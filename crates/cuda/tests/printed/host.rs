@@ -2,6 +2,7 @@
 //! NVRTC compiles, so that what it computes is known to be right where there is no GPU.
 
 use crate::cases::{Arena, Case};
+use numloom_cuda::plan::check_kernel;
 use numloom_cuda::print::{Printed, print, program};
 use numloom_cuda::{Chip, Facts, Plan, plan};
 use std::path::PathBuf;
@@ -22,7 +23,7 @@ struct Ready<'a> {
 }
 
 fn ready<'a>(case: &'a Case, name: &str) -> Result<Option<Ready<'a>>, String> {
-    case.kernel.check()?;
+    check_kernel(&case.kernel).map_err(|e| format!("{}: {e}", case.name))?;
     let mut arena = Arena::new(&case.arena);
     let base = arena.ptr() as u64;
     let facts = Facts::of(&case.kernel);

@@ -17,7 +17,7 @@ fn search() -> Search {
 }
 
 pub fn compiler(dir: Option<PathBuf>) -> Option<Compiler> {
-    match Compiler::open(&search(), dir) {
+    match Compiler::open(&search(), dir, None) {
         Ok(c) => Some(c),
         Err(e) => {
             println!("skipped: {e}");
