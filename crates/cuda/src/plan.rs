@@ -347,6 +347,13 @@ pub fn plan(facts: &Facts, launch: &FusedLaunch, chip: &Chip) -> Result<Option<P
     while u > 1 && (facts.cost * v * u > MOST_COST || facts.live * v * u > MOST_LIVE) {
         u /= 2;
     }
+    // Few rows: a thread takes as many as come out even.
+    if !folds && kept.shape.len() > 1 {
+        let rows = kept.shape[kept.shape.len() - 2];
+        while u > 1 && rows < 4 * u && !rows.is_multiple_of(u) {
+            u /= 2;
+        }
+    }
     let access = (0..operands)
         .map(|o| match () {
             _ if misaligned(o) => Access::Bytes,
@@ -397,8 +404,10 @@ impl Plan {
             tiles
         } else {
             self.structure.walk = Walk::Rows { rank: rank as u8 };
-            let x = inner.div_ceil(v).next_power_of_two().min((block / 2).max(1));
-            let y = block / x;
+            let (wide, high) = (inner.div_ceil(v), space.shape[rank - 2].div_ceil(u));
+            let most = wide.next_power_of_two().min((block / 2).max(1));
+            let y = (block / most).min(high.next_power_of_two());
+            let x = wide.next_power_of_two().min(block / y);
             self.block = (x as u32, y as u32);
             let tiles_x = inner.div_ceil(x * v);
             let tiles_y = space.shape[rank - 2].div_ceil(y * u);
