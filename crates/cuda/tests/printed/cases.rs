@@ -225,19 +225,16 @@ impl Case {
         for a in self.operands.iter().filter(|a| a.written).chain(self.outputs.iter().map(|o| &o.0)) {
             let size = a.dtype.size();
             let folded = self.outputs.iter().any(|(o, _)| std::ptr::eq(o, a));
-            let count: usize = self.domain.iter().product();
-            let mut seen = std::collections::HashSet::new();
-            for flat in 0..if count == 0 && folded { 1 } else { count } {
+            // A fold writes the kept points, even of an empty domain.
+            let extent = |d: usize| if folded && self.reduced[d] { 1 } else { self.domain[d] };
+            let count: usize = (0..self.domain.len()).map(extent).product();
+            for flat in 0..count {
                 let (mut rest, mut at) = (flat, a.at as isize);
                 for d in (0..self.domain.len()).rev() {
-                    at += (rest % self.domain[d].max(1)) as isize
-                        * if folded && self.reduced[d] { 0 } else { a.strides[d] };
-                    rest /= self.domain[d].max(1);
+                    at += (rest % extent(d)) as isize * a.strides[d];
+                    rest /= extent(d);
                 }
                 let at = at as usize;
-                if !seen.insert(at) {
-                    continue;
-                }
                 in_arrays[at..at + size].fill(true);
                 let x = Value::from_bytes(a.dtype, &got[at..at + size]);
                 let y = Value::from_bytes(a.dtype, &want[at..at + size]);
@@ -245,7 +242,7 @@ impl Case {
                     let inputs: Vec<String> = self
                         .operands
                         .iter()
-                        .filter(|o| !o.written && self.operands.len() < 40)
+                        .filter(|o| !o.written && !folded && self.operands.len() < 40)
                         .map(|o| {
                             let (mut rest, mut at) = (flat, o.at as isize);
                             for d in (0..self.domain.len()).rev() {
