@@ -1,0 +1,596 @@
+//! A GPU: its memory, copies, streams and events. Every call makes the device's context the calling thread's first.
+
+use crate::CudaError;
+use crate::compile::Compiler;
+use crate::driver::{Context, Copy2d, Driver, Event as RawEvent, MEMORY_DEVICE, MEMORY_HOST, NOT_READY, OUT_OF_MEMORY};
+use crate::driver::{Function, Module, Pool, PoolProps, Stream as RawStream};
+use crate::launch::Kernels;
+use crate::load::{Kind, Search};
+use crate::ops::Functions;
+use crate::ops::blas::Blas;
+use crate::plan::{Chip, MOST_THREADS};
+use std::ffi::{CStr, CString, c_void};
+use std::path::PathBuf;
+use std::ptr::null_mut;
+use std::sync::{Arc, Mutex};
+
+/// Which of a device's streams: kernels in order on one, copies on their own.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Lane {
+    Compute,
+    /// Host to device.
+    Upload,
+    /// Device to host.
+    Download,
+}
+
+/// What the driver says of a device.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Properties {
+    pub ordinal: u32,
+    pub name: String,
+    /// Compute capability, as 90 for 9.0.
+    pub arch: u32,
+    pub multiprocessors: u32,
+    pub threads_each: u32,
+    pub l2_bytes: usize,
+    /// The CUDA version the driver was made for, as (13, 0).
+    pub driver: (i32, i32),
+}
+
+/// How to open a device.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    pub search: Search,
+    /// Where cubins are kept.
+    pub cache: Option<PathBuf>,
+}
+
+pub struct Device {
+    pub(crate) driver: Arc<Driver>,
+    pub(crate) compiler: Compiler,
+    pub(crate) kernels: Kernels,
+    pub(crate) functions: Functions,
+    pub(crate) search: Search,
+    pub(crate) blas: Mutex<Option<Blas>>,
+    context: Context,
+    handle: i32,
+    properties: Properties,
+    pool: Pool,
+    streams: [RawStream; 3],
+    pub(crate) scratch: Mutex<Scratch>,
+}
+
+// SAFETY: the driver's handles may be used from any thread; each call sets the context of its thread first.
+unsafe impl Send for Device {}
+unsafe impl Sync for Device {}
+unsafe impl Send for Driver {}
+unsafe impl Sync for Driver {}
+
+/// Memory of the folds: partial values, and counters that every fold leaves at zero. Kernels of the compute
+/// stream run one after another and share it.
+#[derive(Default)]
+pub(crate) struct Scratch {
+    pub partials: u64,
+    pub partial_words: usize,
+    pub counters: u64,
+    pub counter_words: usize,
+}
+
+/// A place in a stream's work that others can wait for.
+pub struct Event {
+    driver: Arc<Driver>,
+    context: Context,
+    raw: RawEvent,
+}
+
+// SAFETY: as for `Device`.
+unsafe impl Send for Event {}
+unsafe impl Sync for Event {}
+
+/// Host memory that copies can run from while the program goes on.
+pub struct Pinned {
+    driver: Arc<Driver>,
+    context: Context,
+    ptr: *mut c_void,
+    len: usize,
+}
+
+// SAFETY: plain memory; the driver frees it from any thread.
+unsafe impl Send for Pinned {}
+unsafe impl Sync for Pinned {}
+
+/// A loaded cubin; unloaded with its last function.
+pub(crate) struct Code {
+    driver: Arc<Driver>,
+    context: Context,
+    module: Module,
+    pub function: Function,
+}
+
+// SAFETY: as for `Device`.
+unsafe impl Send for Code {}
+unsafe impl Sync for Code {}
+
+/// A rectangle to copy: `height` rows of `width` bytes, `pitch` bytes apart at either end.
+#[derive(Clone, Copy, Debug)]
+pub struct Rows {
+    pub width: usize,
+    pub height: usize,
+    pub from_pitch: usize,
+    pub to_pitch: usize,
+}
+
+/// The other end of a copy.
+#[derive(Clone, Copy, Debug)]
+pub enum Place {
+    Host(*mut u8),
+    Device(u64),
+}
+
+fn enter(driver: &Driver, context: Context) {
+    // Another library of this thread may have changed the current context; setting it each time costs some tens of
+    // nanoseconds, no more than asking for it.
+    // SAFETY: the context is retained as long as its device, events and memory live.
+    unsafe { (driver.set_current)(context) };
+}
+
+impl Device {
+    /// How many devices there are, or the sentence that says why none can be used.
+    pub fn count(search: &Search) -> Result<u32, CudaError> {
+        let driver = Device::driver(search)?;
+        let mut n = 0;
+        // SAFETY: writes one number.
+        driver.check("cuDeviceGetCount", unsafe { (driver.device_count)(&mut n) })?;
+        Ok(n.max(0) as u32)
+    }
+
+    fn driver(search: &Search) -> Result<Driver, CudaError> {
+        let driver = Driver::load(&search.open(Kind::Driver)?, "the CUDA driver")?;
+        // SAFETY: the first call of every program.
+        match unsafe { (driver.init)(0) } {
+            0 => Ok(driver),
+            code => Err(driver.why_not(code)),
+        }
+    }
+
+    /// Opens a device on its primary context, which other libraries of the process share.
+    pub fn open(ordinal: u32, options: &Options) -> Result<Device, CudaError> {
+        let driver = Device::driver(&options.search)?;
+        let mut version = 0;
+        // SAFETY: writes one number.
+        unsafe { (driver.driver_version)(&mut version) };
+        let compiler = Compiler::open(&options.search, options.cache.clone(), Some(version / 1000))?;
+        let (mut handle, mut context) = (0, null_mut());
+        // SAFETY: the calls below follow the driver's documentation; outputs are ours and initialised.
+        unsafe {
+            match (driver.device_get)(&mut handle, ordinal as i32) {
+                0 => {}
+                101 => return Err(CudaError::Missing(format!("there is no GPU number {ordinal}"))),
+                code => return Err(driver.why_not(code)),
+            }
+            match (driver.primary_retain)(&mut context, handle) {
+                0 => {}
+                code => return Err(driver.why_not(code)),
+            }
+        }
+        let driver = Arc::new(driver);
+        let properties = properties(&driver, handle, ordinal);
+        let mut device = Device {
+            driver,
+            compiler,
+            kernels: Kernels::default(),
+            functions: Functions::default(),
+            search: options.search.clone(),
+            blas: Mutex::new(None),
+            context,
+            handle,
+            properties,
+            pool: null_mut(),
+            streams: [null_mut(); 3],
+            scratch: Mutex::new(Scratch::default()),
+        };
+        device.enter();
+        for k in 0..device.streams.len() {
+            const NON_BLOCKING: u32 = 1;
+            // SAFETY: writes the stream.
+            let code = unsafe { (device.driver.stream_create)(&mut device.streams[k], NON_BLOCKING, 0) };
+            device.driver.check("cuStreamCreate", code)?;
+        }
+        device.pool = device.make_pool();
+        device.check_compiler()?;
+        Ok(device)
+    }
+
+    /// A cubin made by a newer CUDA than the driver's is refused at launch; that is said here instead.
+    fn check_compiler(&self) -> Result<(), CudaError> {
+        let p = &self.properties;
+        let (have, need) = (p.driver, self.compiler.version());
+        if have.0 < need.0 {
+            return Err(CudaError::Missing(format!(
+                "the driver is for CUDA {}.{} and too old for the NVRTC found, of CUDA {}.{}; update the driver or \
+                 `pip install nvidia-cuda-nvrtc-cu{}`",
+                have.0, have.1, need.0, need.1, have.0
+            )));
+        }
+        if !self.compiler.supports(p.arch) {
+            return Err(CudaError::Missing(format!(
+                "NVRTC {}.{} cannot make code for the {} (compute capability {}.{})",
+                need.0,
+                need.1,
+                p.name,
+                p.arch / 10,
+                p.arch % 10
+            )));
+        }
+        Ok(())
+    }
+
+    /// A pool that keeps what is freed; null where the driver has none.
+    fn make_pool(&self) -> Pool {
+        let d = &self.driver;
+        let (Some(create), Some(set), Some(_), Some(_)) = (d.pool_create, d.pool_set, d.pool_alloc, d.free_async)
+        else {
+            return null_mut();
+        };
+        let props = PoolProps {
+            alloc_type: 1,
+            handle_types: 0,
+            location_type: 1,
+            location_id: self.handle,
+            security: null_mut(),
+            max_size: 0,
+            usage: 0,
+            reserved: [0; 54],
+        };
+        const RELEASE_THRESHOLD: i32 = 4;
+        let (mut pool, mut keep) = (null_mut(), u64::MAX);
+        // SAFETY: the structure is the driver's; the attribute is a 64-bit number.
+        unsafe {
+            if create(&mut pool, &props) != 0 {
+                return null_mut();
+            }
+            set(pool, RELEASE_THRESHOLD, (&raw mut keep).cast());
+        }
+        pool
+    }
+
+    pub(crate) fn enter(&self) {
+        enter(&self.driver, self.context);
+    }
+
+    pub fn properties(&self) -> &Properties {
+        &self.properties
+    }
+
+    pub fn chip(&self) -> Chip {
+        Chip { multiprocessors: self.properties.multiprocessors, block: MOST_THREADS }
+    }
+
+    /// Bytes free and in all.
+    pub fn memory(&self) -> Result<(usize, usize), CudaError> {
+        self.enter();
+        let (mut free, mut total) = (0, 0);
+        // SAFETY: writes two numbers.
+        self.driver.check("cuMemGetInfo", unsafe { (self.driver.memory_info)(&mut free, &mut total) })?;
+        Ok((free, total))
+    }
+
+    pub(crate) fn stream(&self, lane: Lane) -> RawStream {
+        self.streams[lane as usize]
+    }
+
+    /// Memory that is the compute stream's from here on: other lanes must wait for an event recorded after this.
+    pub fn alloc(&self, bytes: usize) -> Result<u64, CudaError> {
+        self.enter();
+        let mut ptr = 0;
+        let bytes = bytes.max(1);
+        // SAFETY: writes one address.
+        let code = unsafe {
+            match self.driver.pool_alloc {
+                Some(alloc) if !self.pool.is_null() => alloc(&mut ptr, bytes, self.pool, self.stream(Lane::Compute)),
+                _ => (self.driver.alloc)(&mut ptr, bytes),
+            }
+        };
+        if code == OUT_OF_MEMORY {
+            return Err(self.driver.no_room(bytes));
+        }
+        self.driver.check("cuMemAlloc", code)?;
+        Ok(ptr)
+    }
+
+    /// Frees once the compute stream has come this far.
+    ///
+    /// # Safety
+    /// `ptr` came from `alloc` of this device, is freed once, and no other lane still uses it.
+    pub unsafe fn free(&self, ptr: u64) -> Result<(), CudaError> {
+        self.enter();
+        let code = match self.driver.free_async {
+            Some(free) if !self.pool.is_null() => free(ptr, self.stream(Lane::Compute)),
+            _ => (self.driver.free)(ptr),
+        };
+        self.driver.check("cuMemFree", code)
+    }
+
+    /// Gives memory the pool keeps but does not use back to the driver.
+    pub fn trim(&self) -> Result<(), CudaError> {
+        self.wait()?;
+        match self.driver.pool_trim {
+            // SAFETY: the pool is ours.
+            Some(trim) if !self.pool.is_null() => self.driver.check("cuMemPoolTrimTo", unsafe { trim(self.pool, 0) }),
+            _ => Ok(()),
+        }
+    }
+
+    pub fn pinned(&self, bytes: usize) -> Result<Pinned, CudaError> {
+        self.enter();
+        let mut ptr = null_mut();
+        // SAFETY: writes one address.
+        let code = unsafe { (self.driver.host_alloc)(&mut ptr, bytes.max(1), 0) };
+        if code == OUT_OF_MEMORY {
+            return Err(CudaError::Driver { call: "cuMemHostAlloc", why: format!("no {bytes} bytes can be pinned") });
+        }
+        self.driver.check("cuMemHostAlloc", code)?;
+        Ok(Pinned { driver: self.driver.clone(), context: self.context, ptr, len: bytes })
+    }
+
+    /// # Safety
+    /// `to` has room; `from` stays as it is until the lane has come past the copy.
+    pub unsafe fn upload(&self, lane: Lane, to: u64, from: *const u8, bytes: usize) -> Result<(), CudaError> {
+        self.enter();
+        let code = (self.driver.to_device)(to, from.cast(), bytes, self.stream(lane));
+        self.driver.check("cuMemcpyHtoDAsync", code)
+    }
+
+    /// # Safety
+    /// `to` has room and is not touched until the lane has come past the copy.
+    pub unsafe fn download(&self, lane: Lane, to: *mut u8, from: u64, bytes: usize) -> Result<(), CudaError> {
+        self.enter();
+        let code = (self.driver.to_host)(to.cast(), from, bytes, self.stream(lane));
+        self.driver.check("cuMemcpyDtoHAsync", code)
+    }
+
+    /// # Safety
+    /// Both ranges are memory of this device and do not overlap.
+    pub unsafe fn copy(&self, lane: Lane, to: u64, from: u64, bytes: usize) -> Result<(), CudaError> {
+        self.enter();
+        self.driver.check("cuMemcpyDtoDAsync", (self.driver.on_device)(to, from, bytes, self.stream(lane)))
+    }
+
+    /// # Safety
+    /// As for the copies of one row, for every row.
+    pub unsafe fn copy_rows(&self, lane: Lane, to: Place, from: Place, rows: Rows) -> Result<(), CudaError> {
+        if rows.width == 0 || rows.height == 0 {
+            return Ok(());
+        }
+        self.enter();
+        let end = |p: Place| match p {
+            Place::Host(p) => (MEMORY_HOST, p.cast::<c_void>(), 0),
+            Place::Device(d) => (MEMORY_DEVICE, null_mut(), d),
+        };
+        let ((src_type, src_host, src_device), (dst_type, dst_host, dst_device)) = (end(from), end(to));
+        let copy = Copy2d {
+            src_x: 0,
+            src_y: 0,
+            src_type,
+            src_host,
+            src_device,
+            src_array: null_mut(),
+            src_pitch: rows.from_pitch,
+            dst_x: 0,
+            dst_y: 0,
+            dst_type,
+            dst_host,
+            dst_device,
+            dst_array: null_mut(),
+            dst_pitch: rows.to_pitch,
+            width: rows.width,
+            height: rows.height,
+        };
+        self.driver.check("cuMemcpy2DAsync", (self.driver.copy_2d)(&copy, self.stream(lane)))
+    }
+
+    /// # Safety
+    /// The range is memory of this device.
+    pub unsafe fn fill(&self, lane: Lane, to: u64, byte: u8, bytes: usize) -> Result<(), CudaError> {
+        self.enter();
+        self.driver.check("cuMemsetD8Async", (self.driver.fill_bytes)(to, byte, bytes, self.stream(lane)))
+    }
+
+    /// An event after all that the lane was given so far. `timed` events can be measured, others are cheaper.
+    pub fn record(&self, lane: Lane, timed: bool) -> Result<Event, CudaError> {
+        self.enter();
+        const NO_TIMING: u32 = 2;
+        let mut raw = null_mut();
+        // SAFETY: writes the event.
+        let code = unsafe { (self.driver.event_create)(&mut raw, if timed { 0 } else { NO_TIMING }) };
+        self.driver.check("cuEventCreate", code)?;
+        let event = Event { driver: self.driver.clone(), context: self.context, raw };
+        // SAFETY: both handles are alive.
+        self.driver.check("cuEventRecord", unsafe { (self.driver.event_record)(raw, self.stream(lane)) })?;
+        Ok(event)
+    }
+
+    /// The lane goes on only after the event.
+    pub fn wait_for(&self, lane: Lane, event: &Event) -> Result<(), CudaError> {
+        self.enter();
+        // SAFETY: both handles are alive.
+        let code = unsafe { (self.driver.stream_wait_event)(self.stream(lane), event.raw, 0) };
+        self.driver.check("cuStreamWaitEvent", code)
+    }
+
+    /// Blocks until everything given to the device is done; errors of kernels are told here.
+    pub fn wait(&self) -> Result<(), CudaError> {
+        self.enter();
+        for s in self.streams {
+            // SAFETY: the streams are ours.
+            self.driver.check("cuStreamSynchronize", unsafe { (self.driver.stream_wait)(s) })?;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn load_code(&self, cubin: &[u8], name: &str) -> Result<Code, CudaError> {
+        self.enter();
+        let name = CString::new(name).map_err(|_| CudaError::Launch("a function's name has a zero byte".into()))?;
+        let mut code =
+            Code { driver: self.driver.clone(), context: self.context, module: null_mut(), function: null_mut() };
+        // SAFETY: a cubin carries its own length; outputs are ours.
+        unsafe {
+            let loaded = (self.driver.module_load)(&mut code.module, cubin.as_ptr().cast());
+            self.driver.check("cuModuleLoadData", loaded)?;
+            let found = (self.driver.module_function)(&mut code.function, code.module, name.as_ptr());
+            self.driver.check("cuModuleGetFunction", found)?;
+        }
+        Ok(code)
+    }
+
+    /// # Safety
+    /// The arguments are those the function was printed for, and their addresses are memory of this device.
+    pub(crate) unsafe fn start(
+        &self,
+        code: &Code,
+        grid: u32,
+        block: (u32, u32),
+        words: &[u64],
+    ) -> Result<(), CudaError> {
+        self.enter();
+        let mut arguments = [words.as_ptr() as *mut c_void];
+        let done = (self.driver.launch)(
+            code.function,
+            grid,
+            1,
+            1,
+            block.0,
+            block.1,
+            1,
+            0,
+            self.stream(Lane::Compute),
+            arguments.as_mut_ptr(),
+            null_mut(),
+        );
+        match self.driver.check("cuLaunchKernel", done) {
+            Err(CudaError::Driver { why, .. }) => Err(CudaError::Launch(why)),
+            other => other,
+        }
+    }
+}
+
+fn properties(driver: &Driver, handle: i32, ordinal: u32) -> Properties {
+    let attribute = |which: i32| {
+        let mut v = 0;
+        // SAFETY: writes one number.
+        unsafe { (driver.device_attribute)(&mut v, which, handle) };
+        v.max(0) as u32
+    };
+    let mut name = [0i8; 128];
+    let mut version = 0;
+    // SAFETY: the driver writes at most the length given, with a zero at the end.
+    let name = unsafe {
+        (driver.driver_version)(&mut version);
+        (driver.device_name)(name.as_mut_ptr().cast(), name.len() as i32 - 1, handle);
+        CStr::from_ptr(name.as_ptr().cast()).to_string_lossy().into_owned()
+    };
+    Properties {
+        ordinal,
+        name,
+        arch: attribute(75) * 10 + attribute(76),
+        multiprocessors: attribute(16).max(1),
+        threads_each: attribute(39),
+        l2_bytes: attribute(38) as usize,
+        driver: (version / 1000, version % 1000 / 10),
+    }
+}
+
+impl Drop for Device {
+    fn drop(&mut self) {
+        let _ = self.wait();
+        self.kernels.clear();
+        self.functions.clear();
+        if let Some(blas) = self.blas.get_mut().unwrap_or_else(|e| e.into_inner()).take() {
+            blas.close();
+        }
+        // SAFETY: nothing runs any more; each handle is given back once.
+        unsafe {
+            let s = self.scratch.get_mut().unwrap_or_else(|e| e.into_inner());
+            for ptr in [s.partials, s.counters] {
+                if ptr != 0 {
+                    (self.driver.free)(ptr);
+                }
+            }
+            if let (Some(destroy), false) = (self.driver.pool_destroy, self.pool.is_null()) {
+                destroy(self.pool);
+            }
+            for stream in self.streams.into_iter().filter(|s| !s.is_null()) {
+                (self.driver.stream_destroy)(stream);
+            }
+            (self.driver.primary_release)(self.handle);
+        }
+    }
+}
+
+impl Event {
+    pub fn is_done(&self) -> Result<bool, CudaError> {
+        enter(&self.driver, self.context);
+        // SAFETY: the event is alive.
+        match unsafe { (self.driver.event_query)(self.raw) } {
+            NOT_READY => Ok(false),
+            code => self.driver.check("cuEventQuery", code).map(|()| true),
+        }
+    }
+
+    pub fn wait(&self) -> Result<(), CudaError> {
+        enter(&self.driver, self.context);
+        // SAFETY: the event is alive.
+        self.driver.check("cuEventSynchronize", unsafe { (self.driver.event_wait)(self.raw) })
+    }
+
+    /// Milliseconds from an earlier event; both must be timed and done.
+    pub fn since(&self, earlier: &Event) -> Result<f32, CudaError> {
+        enter(&self.driver, self.context);
+        let mut ms = 0.0;
+        // SAFETY: both events are alive.
+        let code = unsafe { (self.driver.event_elapsed)(&mut ms, earlier.raw, self.raw) };
+        self.driver.check("cuEventElapsedTime", code)?;
+        Ok(ms)
+    }
+}
+
+impl Drop for Event {
+    fn drop(&mut self) {
+        enter(&self.driver, self.context);
+        // SAFETY: destroyed once; the driver waits for work that still refers to it.
+        unsafe { (self.driver.event_destroy)(self.raw) };
+    }
+}
+
+impl Pinned {
+    pub fn ptr(&self) -> *mut u8 {
+        self.ptr.cast()
+    }
+
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+}
+
+impl Drop for Pinned {
+    fn drop(&mut self) {
+        enter(&self.driver, self.context);
+        // SAFETY: freed once; the owner waits for copies before dropping it.
+        unsafe { (self.driver.host_free)(self.ptr) };
+    }
+}
+
+impl Drop for Code {
+    fn drop(&mut self) {
+        if !self.module.is_null() {
+            enter(&self.driver, self.context);
+            // SAFETY: unloaded once.
+            unsafe { (self.driver.module_unload)(self.module) };
+        }
+    }
+}

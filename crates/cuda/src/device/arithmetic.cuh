@@ -1,0 +1,73 @@
+// Sums, products, signs; integers wrap around.
+template <class T> FN T nl_add(T a, T b) { typedef typename num<T>::wrap W; return (T)((W)a + (W)b); }
+template <class T> FN T nl_subtract(T a, T b) { typedef typename num<T>::wrap W; return (T)((W)a - (W)b); }
+template <class T> FN T nl_multiply(T a, T b) { typedef typename num<T>::wrap W; return (T)((W)a * (W)b); }
+FN bool nl_add(bool a, bool b) { return a || b; }
+FN bool nl_multiply(bool a, bool b) { return a && b; }
+FLOATS2(nl_add, a + b)
+FLOATS2(nl_subtract, a - b)
+FLOATS2(nl_multiply, a * b)
+FLOATS2(nl_divide, a / b)
+HALF2(nl_add)
+HALF2(nl_subtract)
+HALF2(nl_multiply)
+HALF2(nl_divide)
+
+template <class T> FN T nl_negative(T a) { typedef typename num<T>::wrap W; return (T)((W)0 - (W)a); }
+FLOATS1(nl_negative, -a)
+FN f16 nl_negative(f16 a) { return half_of_bits(a.bits ^ 0x8000); }
+
+template <class T> FN T nl_positive(T a) { return a; }
+template <class T> FN T nl_conjugate(T a) { return a; }
+
+template <class T> FN T nl_absolute(T a) { return num<T>::is_signed && a < (T)0 ? nl_negative(a) : a; }
+FN bool nl_absolute(bool a) { return a; }
+FLOATS1(nl_absolute, magnitude(a))
+FN f16 nl_absolute(f16 a) { return half_of_bits(a.bits & 0x7fff); }
+FLOATS1(nl_fabs, magnitude(a))
+FN f16 nl_fabs(f16 a) { return half_of_bits(a.bits & 0x7fff); }
+
+template <class T> FN T nl_square(T a) { return nl_multiply(a, a); }
+
+template <class T> FN T nl_sign(T a) { return (T)((a > (T)0) - (num<T>::is_signed && a < (T)0)); }
+FLOATS1(nl_sign, is_nan(a) ? a : a > 0 ? (T)1 : a < 0 ? (T)-1 : (T)0)
+FN f16 nl_sign(f16 a) {
+    return is_nan(a) ? a : half_of_bits(is_zero(a) ? 0 : 0x3c00 | (a.bits & 0x8000));
+}
+
+// The reciprocal of zero is what x86 makes of converting infinity, cut to width; unsigned it is zero.
+template <class T> FN T nl_reciprocal(T a) {
+    if (!num<T>::is_signed) return (T)(a == (T)1);
+    T lowest = num<T>::bits == 64 ? (T)num<i64>::low() : (T)num<i32>::low();
+    return a == (T)0 ? lowest : (a == (T)1 || a == (T)-1) ? a : (T)0;
+}
+FLOATS1(nl_reciprocal, (T)1 / a)
+HALF1(nl_reciprocal)
+
+FLOATS1(nl_degrees, a * ((T)180 / (T)3.14159265358979323846))
+FLOATS1(nl_radians, a * ((T)3.14159265358979323846 / (T)180))
+FLOATS1(nl_rad2deg, nl_degrees(a))
+FLOATS1(nl_deg2rad, nl_radians(a))
+HALF1(nl_degrees)
+HALF1(nl_radians)
+HALF1(nl_rad2deg)
+HALF1(nl_deg2rad)
+
+template <class T> FN T nl_floor(T a) { return a; }
+template <class T> FN T nl_ceil(T a) { return a; }
+template <class T> FN T nl_trunc(T a) { return a; }
+FN f32 nl_floor(f32 a) { return floorf(a); }
+FN f64 nl_floor(f64 a) { return floor(a); }
+FN f32 nl_ceil(f32 a) { return ceilf(a); }
+FN f64 nl_ceil(f64 a) { return ceil(a); }
+FN f32 nl_trunc(f32 a) { return truncf(a); }
+FN f64 nl_trunc(f64 a) { return trunc(a); }
+FN f32 nl_rint(f32 a) { return rintf(a); }
+FN f64 nl_rint(f64 a) { return rint(a); }
+FN f32 nl_sqrt(f32 a) { return sqrtf(a); }
+FN f64 nl_sqrt(f64 a) { return sqrt(a); }
+HALF1(nl_floor)
+HALF1(nl_ceil)
+HALF1(nl_trunc)
+HALF1(nl_rint)
+HALF1(nl_sqrt)

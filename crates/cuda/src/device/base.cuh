@@ -1,0 +1,86 @@
+// Element types, memory access, bits of floats. Compiles under NVRTC and, for the tests, under a host compiler.
+typedef signed char i8;
+typedef unsigned char u8;
+typedef short i16;
+typedef unsigned short u16;
+typedef int i32;
+typedef unsigned int u32;
+typedef long long i64;
+typedef unsigned long long u64;
+typedef float f32;
+typedef double f64;
+struct f16 { u16 bits; };
+template <class R> struct cx { R re, im; };
+typedef cx<f32> c64;
+typedef cx<f64> c128;
+
+#define FN static __device__ __forceinline__
+#define CALL static __device__ __noinline__
+
+template <class R> FN cx<R> pair(R re, R im) { cx<R> z; z.re = re; z.im = im; return z; }
+FN f16 half_of_bits(u32 bits) { f16 h; h.bits = (u16)bits; return h; }
+
+#ifdef __CUDA_ARCH__
+FN u32 bits_of(f32 a) { return __float_as_uint(a); }
+FN u64 bits_of(f64 a) { return (u64)__double_as_longlong(a); }
+FN f32 float_of(u32 b) { return __uint_as_float(b); }
+FN f64 float_of(u64 b) { return __longlong_as_double((i64)b); }
+FN f32 widen(f16 a) { f32 r; asm("cvt.f32.f16 %0, %1;" : "=f"(r) : "h"(a.bits)); return r; }
+FN f16 narrow(f32 a) { f16 r; asm("cvt.rn.f16.f32 %0, %1;" : "=h"(r.bits) : "f"(a)); return r; }
+FN f16 narrow(f64 a) { f16 r; asm("cvt.rn.f16.f64 %0, %1;" : "=h"(r.bits) : "d"(a)); return r; }
+#endif
+
+// A bool is a byte in memory; any byte but zero is true.
+template <class T> struct Memory { typedef T type; };
+template <> struct Memory<bool> { typedef u8 type; };
+template <class T> struct Element {
+    FN T of(T m) { return m; }
+};
+template <> struct Element<bool> {
+    FN bool of(u8 m) { return m != 0; }
+};
+
+template <int N> struct Words;
+template <> struct Words<1> { typedef u8 type; };
+template <> struct Words<2> { typedef u16 type; };
+template <> struct Words<4> { typedef u32 type; };
+template <> struct Words<8> { struct __align__(8) type { u32 a, b; }; };
+template <> struct Words<16> { struct __align__(16) type { u32 a, b, c, d; }; };
+
+template <class T> FN T load(const char* p) { return Element<T>::of(*(const typename Memory<T>::type*)p); }
+template <class T> FN void store(char* p, T v) { *(typename Memory<T>::type*)p = (typename Memory<T>::type)v; }
+
+// Addresses that are not multiples of the element's alignment.
+template <class T> FN T load_bytes(const char* p) {
+    typedef typename Memory<T>::type M;
+    union { u8 b[sizeof(M)]; u64 w[2]; } u;
+    for (int i = 0; i < (int)sizeof(M); i++) u.b[i] = ((const u8*)p)[i];
+    M m = *(M*)&u;
+    return Element<T>::of(m);
+}
+template <class T> FN void store_bytes(char* p, T v) {
+    typedef typename Memory<T>::type M;
+    union { u8 b[sizeof(M)]; u64 w[2]; } u;
+    *(M*)&u = (M)v;
+    for (int i = 0; i < (int)sizeof(M); i++) ((u8*)p)[i] = u.b[i];
+}
+
+// V elements in accesses of at most sixteen bytes.
+template <class T, int V> struct Lanes {
+    typedef typename Memory<T>::type M;
+    enum { bytes = sizeof(M) * V, step = bytes > 16 ? 16 : bytes, words = bytes / step };
+    typedef typename Words<step>::type W;
+    W w[words];
+    FN Lanes get(const char* p) {
+        Lanes r;
+        for (int i = 0; i < words; i++) r.w[i] = ((const W*)p)[i];
+        return r;
+    }
+    FN void put(char* p, const Lanes& r) {
+        for (int i = 0; i < words; i++) ((W*)p)[i] = r.w[i];
+    }
+    __device__ __forceinline__ T at(int i) const { return Element<T>::of(((const M*)w)[i]); }
+    __device__ __forceinline__ void set(int i, T v) { ((M*)w)[i] = (M)v; }
+};
+
+template <class T> FN T argument(const u64* w) { return Element<T>::of(*(const typename Memory<T>::type*)w); }

@@ -1,0 +1,129 @@
+// Elements only moved: packed by a mask, by index, turned over. U is a unit of the element's size.
+struct Words16 { u64 w[16]; };
+
+FN int block_before(int own, int* room, int& total) {
+    int t = (int)threadIdx.x, lane = t & 31, warps = (int)blockDim.x >> 5, running = own;
+    for (int d = 1; d < 32; d <<= 1) {
+        int other = (int)__shfl_up_sync(0xffffffffu, (u32)running, d);
+        if (lane >= d) running += other;
+    }
+    __syncthreads();
+    if (lane == 31) room[t >> 5] = running;
+    __syncthreads();
+    int base = 0;
+    total = 0;
+    for (int i = 0; i < warps; i++) {
+        if (i == t >> 5) base = total;
+        total += room[i];
+    }
+    return base + running - own;
+}
+// Which of sixteen mask bytes from `at` on are true.
+FN u32 true_bits(const u8* mask, i64 at, i64 n) {
+    u32 bits = 0;
+    if (at + 16 <= n && ((u64)mask & 15) == 0) {
+        const Lanes<u8, 16> l = Lanes<u8, 16>::get((const char*)mask + at);
+        for (int i = 0; i < 16; i++) bits |= (u32)(l.at(i) != 0) << i;
+    } else {
+        for (int i = 0; i < 16; i++) if (at + i < n && mask[at + i]) bits |= 1u << i;
+    }
+    return bits;
+}
+// mask, n, offsets of tiles, tiles, total, values, packed, positions
+extern "C" __global__ void __launch_bounds__(256) pack_count(const __grid_constant__ Words16 a) {
+    __shared__ int room[8];
+    const i64 at = ((i64)blockIdx.x * blockDim.x + threadIdx.x) * 16;
+    int total;
+    block_before(__popcll(true_bits((const u8*)a.w[0], at, (i64)a.w[1])), room, total);
+    if (threadIdx.x == 0) ((i64*)a.w[2])[blockIdx.x] = total;
+}
+extern "C" __global__ void __launch_bounds__(256) pack_offsets(const __grid_constant__ Words16 a) {
+    __shared__ int room[8];
+    const i64 tiles = (i64)a.w[3];
+    i64* const offsets = (i64*)a.w[2];
+    i64 carry = 0;
+    for (i64 base = 0; base < tiles; base += blockDim.x) {
+        const i64 i = base + threadIdx.x;
+        int total, own = i < tiles ? (int)offsets[i] : 0;
+        const int before = block_before(own, room, total);
+        if (i < tiles) offsets[i] = carry + before;
+        carry += total;
+    }
+    if (threadIdx.x == 0) *(i64*)a.w[4] = carry;
+}
+extern "C" __global__ void __launch_bounds__(256) pack_write(const __grid_constant__ Words16 a) {
+    __shared__ int room[8];
+    const i64 at = ((i64)blockIdx.x * blockDim.x + threadIdx.x) * 16;
+    u32 bits = true_bits((const u8*)a.w[0], at, (i64)a.w[1]);
+    int total;
+    i64 to = ((const i64*)a.w[2])[blockIdx.x] + block_before(__popcll(bits), room, total);
+    for (int i = 0; i < 16; i++) {
+        if (!(bits >> i & 1)) continue;
+        if (a.w[6]) ((U*)a.w[6])[to] = ((const U*)a.w[5])[at + i];
+        if (a.w[7]) ((i64*)a.w[7])[to] = at + i;
+        to++;
+    }
+}
+
+// An index brought into range, or -1 with the offender left in `bad`. Modes: 0 raise, 1 wrap, 2 clip.
+FN i64 settled(i64 i, i64 extent, u64 mode, i64 place, i64* bad) {
+    if (mode == 1) {
+        i %= extent;
+        return i < 0 ? i + extent : i;
+    }
+    if (mode == 2) return i < 0 ? 0 : i >= extent ? extent - 1 : i;
+    if (i < -extent || i >= extent) {
+        *(volatile i64*)bad = i;
+        *(volatile i64*)(bad + 1) = place + 1;
+        return -1;
+    }
+    return i < 0 ? i + extent : i;
+}
+// One array is (outer, extent, inner), the other (outer, count, inner); words: extent's array, count's array, index,
+// index stride, total, count, inner, extent, outer stride and axis stride of the first in bytes, mode, bad, owners
+#define SPLIT_PLACE \
+    const i64 k = i % (i64)a.w[6], rest = i / (i64)a.w[6], j = rest % (i64)a.w[5], o = rest / (i64)a.w[5]; \
+    const i64 at = settled(*(const i64*)(a.w[2] + j * (i64)a.w[3]), (i64)a.w[7], a.w[10], j, (i64*)a.w[11]);
+extern "C" __global__ void __launch_bounds__(256) take(const __grid_constant__ Words16 a) {
+    const i64 total = (i64)a.w[4];
+    for (i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x; i < total; i += (i64)gridDim.x * blockDim.x) {
+        SPLIT_PLACE
+        if (at >= 0) ((U*)a.w[1])[i] = *(const U*)(a.w[0] + o * (i64)a.w[8] + at * (i64)a.w[9] + k * (i64)sizeof(U));
+    }
+}
+// Of several values for one place the last one wins, as in NumPy: first every place learns the last index that names it.
+extern "C" __global__ void __launch_bounds__(256) put_owners(const __grid_constant__ Words16 a) {
+    const i64 count = (i64)a.w[5];
+    for (i64 j = (i64)blockIdx.x * blockDim.x + threadIdx.x; j < count; j += (i64)gridDim.x * blockDim.x) {
+        const i64 at = settled(*(const i64*)(a.w[2] + j * (i64)a.w[3]), (i64)a.w[7], a.w[10], j, (i64*)a.w[11]);
+        if (at >= 0) atomicMax((u64*)a.w[12] + at, (u64)j + 1);
+    }
+}
+extern "C" __global__ void __launch_bounds__(256) put(const __grid_constant__ Words16 a) {
+    const i64 total = (i64)a.w[4];
+    for (i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x; i < total; i += (i64)gridDim.x * blockDim.x) {
+        SPLIT_PLACE
+        if (at < 0 || ((const u64*)a.w[12])[at] != (u64)j + 1) continue;
+        *(U*)(a.w[0] + o * (i64)a.w[8] + at * (i64)a.w[9] + k * (i64)sizeof(U)) = ((const U*)a.w[1])[i];
+    }
+}
+
+// A batch of matrices turned over, by tiles that are read along rows and written along columns. Words: src, dst, rows,
+// columns, tiles down, tiles across, row strides and batch strides of src and dst in bytes.
+extern "C" __global__ void __launch_bounds__(256) transpose(const __grid_constant__ Words16 a) {
+    __shared__ U tile[32][33];
+    const i64 rows = (i64)a.w[2], columns = (i64)a.w[3], down = (i64)a.w[4], across = (i64)a.w[5];
+    const i64 rest = blockIdx.x / across, tx = blockIdx.x - rest * across, batch = rest / down, ty = rest - batch * down;
+    const int x = (int)threadIdx.x & 31, y = (int)threadIdx.x >> 5;
+    const char* const src = (const char*)a.w[0] + batch * (i64)a.w[8];
+    char* const dst = (char*)a.w[1] + batch * (i64)a.w[9];
+    for (int k = y; k < 32; k += 8) {
+        const i64 i = ty * 32 + k, j = tx * 32 + x;
+        if (i < rows && j < columns) tile[k][x] = *(const U*)(src + i * (i64)a.w[6] + j * (i64)sizeof(U));
+    }
+    __syncthreads();
+    for (int k = y; k < 32; k += 8) {
+        const i64 j = tx * 32 + k, i = ty * 32 + x;
+        if (i < rows && j < columns) *(U*)(dst + j * (i64)a.w[7] + i * (i64)sizeof(U)) = tile[x][k];
+    }
+}

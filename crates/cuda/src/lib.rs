@@ -1,0 +1,22 @@
+//! The CUDA backend: kernels are planned (`plan`), printed as CUDA C (`print`), compiled by NVRTC (`compile`) and
+//! launched (`launch`) on a device (`device`) whose libraries are found at run time (`load`). `README.md` has the
+//! contracts and the reasons.
+
+pub mod compile;
+mod device;
+mod driver;
+mod error;
+mod launch;
+pub mod load;
+pub mod ops;
+pub mod plan;
+pub mod print;
+mod scalar;
+pub mod structure;
+
+pub use compile::{Compiler, default_cache};
+pub use device::{Device, Event, Lane, Options, Pinned, Place, Properties, Rows};
+pub use error::CudaError;
+pub use launch::Prepared;
+pub use load::{Kind, Report, Search};
+pub use plan::{Chip, Facts, FusedLaunch, Operand, Output, Plan, plan};

@@ -1,0 +1,152 @@
+//! Packing by a mask, positions of the true elements, and elements taken or put by index.
+
+use super::{BLOCK, Program, Step, arguments, grid_of};
+use crate::scalar::Sections;
+use smallvec::{SmallVec, smallvec};
+use std::sync::Arc;
+
+const FILE: &str = include_str!("../device/select.cuh");
+/// Mask bytes of one thread.
+const EACH: usize = 16;
+
+/// The program for elements of a size, whatever their type.
+pub(super) fn program(itemsize: usize) -> Option<Arc<Program>> {
+    let unit = match itemsize {
+        1 => "u8",
+        2 => "u16",
+        4 => "u32",
+        8 => "u64",
+        16 => "u128",
+        _ => return None,
+    };
+    let definitions = format!("struct u128 {{ u64 a, b; }};\ntypedef {unit} U;\n");
+    Some(Program::new(Sections::base(), &definitions, FILE))
+}
+
+/// The elements (and, or, the places) where a dense mask is true, in order; and how many they are.
+#[derive(Clone, Copy, Debug)]
+pub struct Pack {
+    pub itemsize: usize,
+    pub n: usize,
+    pub mask: u64,
+    /// Dense values and room for those chosen; 0 where only places are wanted.
+    pub values: u64,
+    pub packed: u64,
+    /// Room for the places, as 64-bit integers; 0 where only values are wanted.
+    pub places: u64,
+    /// One 64-bit integer.
+    pub count: u64,
+}
+
+impl Pack {
+    fn tiles(&self) -> usize {
+        self.n.div_ceil(BLOCK * EACH).max(1)
+    }
+
+    pub fn scratch(&self) -> usize {
+        self.tiles() * 8
+    }
+
+    /// Steps that count, for a caller that must know how much room to give; and then those that write.
+    pub fn steps(&self, scratch: u64) -> Option<(SmallVec<[Step; 4]>, SmallVec<[Step; 4]>)> {
+        let program = program(self.itemsize)?;
+        let words = arguments(&[
+            self.mask,
+            self.n as u64,
+            scratch,
+            self.tiles() as u64,
+            self.count,
+            self.values,
+            self.packed,
+            self.places,
+        ]);
+        let step = |function, grid| Step { program: program.clone(), function, grid, words };
+        let tiles = grid_of(self.tiles(), 1);
+        Some((smallvec![step("pack_count", tiles), step("pack_offsets", 1)], smallvec![step("pack_write", tiles)]))
+    }
+}
+
+/// What to do with an index out of range.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Mode {
+    /// Leaves the index and its place plus one in the two words at `bad`, and the element alone.
+    Raise,
+    Wrap,
+    Clip,
+}
+
+/// `array[:, index, :]` against a dense `(outer, count, inner)`; strides in bytes, the inner axis dense.
+#[derive(Clone, Copy, Debug)]
+pub struct Indexed {
+    pub itemsize: usize,
+    pub array: u64,
+    pub outer: usize,
+    pub extent: usize,
+    pub inner: usize,
+    pub outer_stride: isize,
+    pub axis_stride: isize,
+    /// 64-bit integers.
+    pub index: u64,
+    pub index_stride: isize,
+    pub count: usize,
+    pub dense: u64,
+    pub mode: Mode,
+    /// Two 64-bit integers, zero before.
+    pub bad: u64,
+}
+
+impl Indexed {
+    fn words(&self, owners: u64) -> [u64; super::WORDS] {
+        arguments(&[
+            self.array,
+            self.dense,
+            self.index,
+            self.index_stride as u64,
+            (self.outer * self.count * self.inner) as u64,
+            self.count as u64,
+            self.inner as u64,
+            self.extent as u64,
+            self.outer_stride as u64,
+            self.axis_stride as u64,
+            self.mode as u64,
+            self.bad,
+            owners,
+        ])
+    }
+
+    fn blocks(&self) -> u32 {
+        grid_of(self.outer * self.count * self.inner, BLOCK).min(1 << 16)
+    }
+
+    fn is_empty(&self) -> bool {
+        self.outer * self.count * self.inner == 0
+    }
+
+    /// `dense = array[:, index, :]`.
+    pub fn take(&self) -> Option<SmallVec<[Step; 4]>> {
+        let program = program(self.itemsize)?;
+        if self.is_empty() {
+            return Some(SmallVec::new());
+        }
+        Some(smallvec![Step { program, function: "take", grid: self.blocks(), words: self.words(0) }])
+    }
+
+    /// Bytes of scratch `put` needs, zero before.
+    pub fn put_scratch(&self) -> usize {
+        self.extent * 8
+    }
+
+    /// `array[:, index, :] = dense`; of several values for one place the last wins.
+    pub fn put(&self, scratch: u64) -> Option<SmallVec<[Step; 4]>> {
+        let program = program(self.itemsize)?;
+        if self.is_empty() {
+            return Some(SmallVec::new());
+        }
+        let words = self.words(scratch);
+        let owners = grid_of(self.count, BLOCK).min(1 << 16);
+        Some(smallvec![
+            Step { program: program.clone(), function: "put_owners", grid: owners, words },
+            Step { program, function: "put", grid: self.blocks(), words },
+        ])
+    }
+}

@@ -1,0 +1,668 @@
+//! Prints a kernel as CUDA C for one structure of its launches.
+//!
+//! Every lane of a thread has registers of its own, so that loads come in a bunch before their first use and
+//! stores go out as vectors. Arithmetic is NumPy's: nothing is contracted (`-fmad=false`, see `compile.rs`).
+
+use crate::scalar::{
+    Section, Sections, accumulator, call, cast_expression, cast_sections, neutral, sections_of, type_name,
+};
+use crate::structure::{Access, Arguments, Order, Structure, Walk, head};
+use numloom_ir::DType;
+use numloom_ir::kernel::{Instr, Kernel, NO_REG, Reg};
+use std::fmt::Write;
+
+/// A printed function and the device code it calls.
+#[derive(Clone, Debug)]
+pub struct Printed {
+    pub sections: Sections,
+    pub text: String,
+}
+
+impl Printed {
+    /// A program of its own.
+    pub fn program(&self) -> String {
+        program(&[self])
+    }
+}
+
+/// One program with several functions.
+pub fn program(functions: &[&Printed]) -> String {
+    let mut sections = Sections::base();
+    functions.iter().for_each(|f| sections.join(f.sections));
+    let mut text = sections.text();
+    functions.iter().for_each(|f| text.push_str(&f.text));
+    text
+}
+
+macro_rules! line {
+    ($p:expr, $($arg:tt)*) => {{
+        let _ = writeln!($p.out, $($arg)*);
+    }};
+}
+
+struct Printer<'a> {
+    kernel: &'a Kernel,
+    s: &'a Structure,
+    at: Arguments,
+    index: &'static str,
+    uniform: Vec<bool>,
+    /// Loads that no store comes before: printed together at the top of the loop.
+    early: Vec<bool>,
+    /// Offsets that are printed, by operand and lane group.
+    offsets: Vec<bool>,
+    out: String,
+}
+
+/// Prints `kernel` as the function `name`.
+pub fn print(kernel: &Kernel, s: &Structure, name: &str) -> Printed {
+    let mut sections = sections_of(kernel);
+    for (t, &(to, _)) in kernel.targets.iter().zip(&s.outputs) {
+        cast_sections(accumulator(t), t.dtype(), &mut sections);
+        cast_sections(t.dtype(), to, &mut sections);
+    }
+    if kernel.instrs.iter().any(|i| matches!(i, Instr::Iota { .. })) {
+        sections.add(Section::Arithmetic);
+    }
+    let mut p = Printer {
+        kernel,
+        s,
+        at: Arguments::new(kernel, s),
+        index: if s.wide { "i64" } else { "i32" },
+        uniform: vec![false; kernel.regs.len()],
+        early: vec![false; kernel.instrs.len()],
+        offsets: vec![false; kernel.operands.len() * s.u as usize],
+        out: String::new(),
+    };
+    p.analyse();
+    line!(p, "struct {name}_arguments {{ u64 w[{}]; }};", p.at.len);
+    line!(
+        p,
+        "extern \"C\" __global__ void __launch_bounds__(256) {name}(const __grid_constant__ {name}_arguments a) {{"
+    );
+    p.before_loop();
+    match s.walk {
+        Walk::Flat => p.flat(),
+        Walk::Rows { rank } => p.rows(rank as usize),
+        Walk::Fold { order, kept, away, split } => p.fold(order, kept as usize, away as usize, split),
+    }
+    line!(p, "}}");
+    Printed { sections, text: p.out }
+}
+
+impl Printer<'_> {
+    fn dtype(&self, r: Reg) -> DType {
+        self.kernel.regs[r as usize]
+    }
+
+    fn name(&self, r: Reg, lane: usize) -> String {
+        if self.uniform[r as usize] { format!("r{r}") } else { format!("r{r}_{lane}") }
+    }
+
+    fn word(&self, at: usize) -> String {
+        format!("({})a.w[{at}]", self.index)
+    }
+
+    fn address(&self, o: usize) -> String {
+        format!("(char*)a.w[{}]", self.at.operand(o))
+    }
+
+    fn lanes(&self) -> usize {
+        self.s.lanes()
+    }
+
+    fn is_uniform_load(&self, o: u16) -> bool {
+        self.s.access[o as usize] == Access::Uniform
+    }
+
+    fn analyse(&mut self) {
+        let mut stored = vec![false; self.kernel.operands.len()];
+        for (at, i) in self.kernel.instrs.iter().enumerate() {
+            match *i {
+                Instr::Param { dst, .. } => self.uniform[dst as usize] = true,
+                Instr::Load { dst, operand } => {
+                    self.uniform[dst as usize] = self.is_uniform_load(operand);
+                    self.early[at] = !stored[operand as usize] && !self.is_uniform_load(operand);
+                }
+                Instr::Store { operand, .. } => stored[operand as usize] = true,
+                Instr::Apply { .. } | Instr::Cast { .. } | Instr::Select { .. }
+                    if i.sources().all(|r| self.uniform[r as usize]) =>
+                {
+                    i.results().for_each(|r| self.uniform[r as usize] = true);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// What is the same at every point: parameters, single elements, and what follows from them alone.
+    fn before_loop(&mut self) {
+        for i in &self.kernel.instrs {
+            match *i {
+                Instr::Param { dst, param } => {
+                    let t = type_name(self.dtype(dst));
+                    line!(self, "  const {t} r{dst} = argument<{t}>(a.w + {});", self.at.param(param as usize));
+                }
+                Instr::Load { dst, operand } if self.is_uniform_load(operand) => {
+                    let t = type_name(self.dtype(dst));
+                    line!(self, "  const {t} r{dst} = load<{t}>({});", self.address(operand as usize));
+                }
+                Instr::Apply { .. } | Instr::Cast { .. } | Instr::Select { .. }
+                    if i.results().all(|r| self.uniform[r as usize]) =>
+                {
+                    self.compute(i, 0, "  ");
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn flat(&mut self) {
+        let (i, v, u) = (self.index, self.s.v, self.s.u);
+        line!(self, "  const {i} tiles = {}, n = {};", self.word(head::TILES), self.word(self.at.extent(0)));
+        line!(self, "  for ({i} tile = ({i})blockIdx.x; tile < tiles; tile += ({i})gridDim.x) {{");
+        line!(self, "    const {i} x0 = (tile * ({i})blockDim.x * {u} + ({i})threadIdx.x) * {v};");
+        for k in 1..u {
+            line!(self, "    const {i} x{k} = x{} + ({i})blockDim.x * {v};", k - 1);
+        }
+        self.guards("n");
+        for o in self.walked() {
+            for k in 0..u {
+                let stride = self.word(self.at.stride(o, 0));
+                self.pointer(o, k as usize, &format!("x{k} * {stride}"), None);
+            }
+        }
+        self.body();
+        line!(self, "  }}");
+    }
+
+    fn rows(&mut self, rank: usize) {
+        let (i, v, u) = (self.index, self.s.v, self.s.u);
+        let word = |at| self.word(at);
+        let (nx, ny) = (word(self.at.extent(rank - 1)), word(self.at.extent(rank - 2)));
+        let (tiles, tiles_x, tiles_y) = (word(head::TILES), word(head::TILES_X), word(head::TILES_Y));
+        line!(self, "  const {i} tiles = {tiles}, tiles_x = {tiles_x}, tiles_y = {tiles_y}, nx = {nx}, ny = {ny};");
+        line!(self, "  for ({i} tile = ({i})blockIdx.x; tile < tiles; tile += ({i})gridDim.x) {{");
+        line!(self, "    {i} rest = tile / tiles_x;");
+        line!(self, "    const {i} x0 = ((tile - rest * tiles_x) * ({i})blockDim.x + ({i})threadIdx.x) * {v};");
+        line!(self, "    const {i} deep = rest / tiles_y;");
+        line!(self, "    const {i} y0 = ((rest - deep * tiles_y) * ({i})blockDim.y + ({i})threadIdx.y) * {u};");
+        line!(self, "    rest = deep;");
+        self.split_index("rest", "d", 0, rank - 2, "    ");
+        for l in 0..self.lanes() {
+            let (k, j) = (l / v as usize, l % v as usize);
+            line!(self, "    const bool in{l} = x0 + {j} < nx && y0 + {k} < ny;");
+        }
+        for o in self.walked() {
+            let mut base = format!("x0 * {}", self.word(self.at.stride(o, rank - 1)));
+            for d in 0..rank - 2 {
+                let _ = write!(base, " + d{d} * {}", self.word(self.at.stride(o, d)));
+            }
+            for k in 0..u {
+                let step = self.word(self.at.stride(o, rank - 2));
+                self.pointer(o, k as usize, &format!("{base} + (y0 + {k}) * {step}"), None);
+            }
+        }
+        self.body();
+        line!(self, "  }}");
+    }
+
+    /// Splits the flat index in `from` into `name0`, `name1`, ... over the axes `first..first + count`.
+    fn split_index(&mut self, from: &str, name: &str, first: usize, count: usize, indent: &str) {
+        let i = self.index;
+        for d in (0..count).rev() {
+            if d == 0 {
+                line!(self, "{indent}const {i} {name}0 = {from};");
+            } else {
+                let n = self.word(self.at.extent(first + d));
+                line!(self, "{indent}const {i} {name}{d} = {from} % {n};");
+                line!(self, "{indent}{from} /= {n};");
+            }
+        }
+    }
+
+    fn guards(&mut self, end: &str) {
+        for l in 0..self.lanes() {
+            let (k, j) = (l / self.s.v as usize, l % self.s.v as usize);
+            line!(self, "    const bool in{l} = x{k} + {j} < {end};");
+        }
+    }
+
+    /// Operands read or written lane by lane, and the progression.
+    fn walked(&self) -> Vec<usize> {
+        let iota = self.kernel.instrs.iter().any(|i| matches!(i, Instr::Iota { .. }));
+        let used = |o: usize| {
+            self.kernel.instrs.iter().any(
+                |i| matches!(*i, Instr::Load { operand, .. } | Instr::Store { operand, .. } if operand as usize == o),
+            )
+        };
+        let arrays = (0..self.kernel.operands.len()).filter(|&o| self.s.access[o] != Access::Uniform && used(o));
+        arrays.chain(iota.then_some(self.at.iota())).collect()
+    }
+
+    /// The address of operand `o` for lane group `k`: operands of the same strides share their offsets.
+    fn pointer(&mut self, o: usize, k: usize, offset: &str, base: Option<String>) {
+        if o == self.at.iota() {
+            let base = base.map_or(String::new(), |b| format!("{b} + "));
+            line!(self, "    const i64 q{o}_{k} = {base}{offset};");
+            return;
+        }
+        let base = base.unwrap_or_else(|| self.address(o));
+        let first = self.s.twin[o] as usize;
+        if !std::mem::replace(&mut self.offsets[first * self.s.u as usize + k], true) {
+            let t = if self.s.forward && !self.s.wide { "u32" } else { self.index };
+            line!(self, "    const {t} f{first}_{k} = ({t})({offset});");
+        }
+        line!(self, "    char* const q{o}_{k} = {base} + f{first}_{k};");
+    }
+
+    /// The instructions of one round of lanes: `in0`, `in1`, ... tell which lanes are inside the domain, and if the
+    /// last is, all are.
+    fn body(&mut self) {
+        let instrs = &self.kernel.instrs;
+        let early: Vec<usize> = (0..instrs.len()).filter(|&at| self.early[at]).collect();
+        line!(self, "    const bool full = in{};", self.lanes() - 1);
+        self.loads(&early);
+        let mut at = 0;
+        while at < instrs.len() {
+            let i = &instrs[at];
+            match *i {
+                Instr::Load { operand, .. } => {
+                    if !self.early[at] && !self.is_uniform_load(operand) {
+                        self.loads(&[at]);
+                    }
+                }
+                Instr::Param { .. } => {}
+                Instr::Iota { dst, start, step } => self.iota(dst, start as usize, step as usize),
+                Instr::Store { .. } => {
+                    let end = at + instrs[at..].iter().take_while(|i| matches!(i, Instr::Store { .. })).count();
+                    self.stores(at..end);
+                    at = end;
+                    continue;
+                }
+                Instr::Reduce { target, src } => self.reduce(target as usize, src),
+                _ => {
+                    if !i.results().all(|r| self.uniform[r as usize]) {
+                        (0..self.lanes()).for_each(|l| self.compute(i, l, "    "));
+                    }
+                }
+            }
+            at += 1;
+        }
+    }
+
+    /// The address of a lane, for accesses one by one.
+    fn lane_address(&self, o: usize, lane: usize) -> String {
+        let (k, j) = (lane / self.s.v as usize, lane % self.s.v as usize);
+        let stride = self.word(self.at.stride(o, self.s.rank() - 1));
+        if j == 0 { format!("q{o}_{k}") } else { format!("q{o}_{k} + {j} * {stride}") }
+    }
+
+    fn loads(&mut self, at: &[usize]) {
+        let loads: Vec<(Reg, usize)> = at
+            .iter()
+            .filter_map(|&at| match self.kernel.instrs[at] {
+                Instr::Load { dst, operand } => Some((dst, operand as usize)),
+                _ => None,
+            })
+            .collect();
+        if loads.is_empty() {
+            return;
+        }
+        let (v, u) = (self.s.v as usize, self.s.u as usize);
+        for &(r, _) in &loads {
+            let names: Vec<String> = (0..self.lanes()).map(|l| self.name(r, l)).collect();
+            line!(self, "    {} {};", type_name(self.dtype(r)), names.join(", "));
+        }
+        line!(self, "    if (full) {{");
+        for &(r, o) in &loads {
+            let t = type_name(self.dtype(r));
+            if self.s.access[o] == Access::Vector {
+                for k in 0..u {
+                    line!(self, "      const Lanes<{t}, {v}> l{r}_{k} = Lanes<{t}, {v}>::get(q{o}_{k});");
+                }
+            } else {
+                for l in 0..self.lanes() {
+                    line!(self, "      {} = {}({});", self.name(r, l), self.loader(o, t), self.lane_address(o, l));
+                }
+            }
+        }
+        for &(r, _) in loads.iter().filter(|&&(_, o)| self.s.access[o] == Access::Vector) {
+            for l in 0..self.lanes() {
+                line!(self, "      {} = l{r}_{}.at({});", self.name(r, l), l / v, l % v);
+            }
+        }
+        line!(self, "    }} else {{");
+        for &(r, o) in &loads {
+            let t = type_name(self.dtype(r));
+            for l in 0..self.lanes() {
+                let (name, address) = (self.name(r, l), self.lane_address(o, l));
+                line!(self, "      {name} = in{l} ? {}({address}) : {t}();", self.loader(o, t));
+            }
+        }
+        line!(self, "    }}");
+    }
+
+    fn loader(&self, o: usize, t: &str) -> String {
+        let bytes = if self.s.access[o] == Access::Bytes { "_bytes" } else { "" };
+        format!("load{bytes}<{t}>")
+    }
+
+    fn stores(&mut self, range: std::ops::Range<usize>) {
+        let v = self.s.v as usize;
+        let stores: Vec<(usize, Reg, Reg)> = self.kernel.instrs[range]
+            .iter()
+            .filter_map(|i| match *i {
+                Instr::Store { operand, src, mask } => Some((operand as usize, src, mask)),
+                _ => None,
+            })
+            .collect();
+        let one = |p: &Self, o: usize, src: Reg, mask: Reg, l: usize, guard: bool| {
+            let bytes = if p.s.access[o] == Access::Bytes { "_bytes" } else { "" };
+            let mut when = Vec::new();
+            if guard {
+                when.push(format!("in{l}"));
+            }
+            if mask != NO_REG {
+                when.push(p.name(mask, l));
+            }
+            let when = if when.is_empty() { String::new() } else { format!("if ({}) ", when.join(" && ")) };
+            let t = type_name(p.dtype(src));
+            format!("      {when}store{bytes}<{t}>({}, {});", p.lane_address(o, l), p.name(src, l))
+        };
+        line!(self, "    if (full) {{");
+        for &(o, src, mask) in &stores {
+            if self.s.access[o] == Access::Vector && mask == NO_REG {
+                let t = type_name(self.dtype(src));
+                for k in 0..self.s.u as usize {
+                    let sets: Vec<String> =
+                        (0..v).map(|j| format!("l.set({j}, {});", self.name(src, k * v + j))).collect();
+                    line!(self, "      {{ Lanes<{t}, {v}> l; {} l.put(q{o}_{k}, l); }}", sets.join(" "));
+                }
+            } else {
+                for l in 0..self.lanes() {
+                    let text = one(self, o, src, mask, l, false);
+                    line!(self, "{text}");
+                }
+            }
+        }
+        line!(self, "    }} else {{");
+        for &(o, src, mask) in &stores {
+            for l in 0..self.lanes() {
+                let text = one(self, o, src, mask, l, true);
+                line!(self, "{text}");
+            }
+        }
+        line!(self, "    }}");
+    }
+
+    /// `start + step * i`, computed in the register's type; integers wrap.
+    fn iota(&mut self, dst: Reg, start: usize, step: usize) {
+        let (d, o, v) = (self.dtype(dst), self.at.iota(), self.s.v as usize);
+        let t = type_name(d);
+        let stride = self.word(self.at.stride(o, self.s.rank() - 1));
+        for l in 0..self.lanes() {
+            let i = format!("(q{o}_{} + {} * {stride})", l / v, l % v);
+            let argument = |p: usize| format!("argument<{t}>(a.w + {})", self.at.param(p));
+            let (a, b) = (argument(start), argument(step));
+            let value = match d {
+                DType::Bool => format!("{a} || ({b} && {i} != 0)"),
+                DType::F16 => format!("narrow(widen({a}) + (f32){i} * widen({b}))"),
+                DType::F32 | DType::F64 => format!("{a} + ({t}){i} * {b}"),
+                DType::C64 | DType::C128 => {
+                    let real = type_name(d.real());
+                    format!("pair({a}.re + ({real}){i} * {b}.re, {a}.im + ({real}){i} * {b}.im)")
+                }
+                _ => format!("nl_add({a}, nl_multiply({b}, ({t}){i}))"),
+            };
+            line!(self, "    const {t} {} = {value};", self.name(dst, l));
+        }
+    }
+
+    fn compute(&mut self, i: &Instr, lane: usize, indent: &str) {
+        let n = |r: Reg| self.name(r, lane);
+        match *i {
+            Instr::Apply { op, dst, src, .. } => {
+                let args: Vec<String> = src.iter().filter(|&&r| r != NO_REG).map(|&r| n(r)).collect();
+                let mut args: Vec<&str> = args.iter().map(String::as_str).collect();
+                if op.nout() == 1 {
+                    line!(self, "{indent}const {} {} = {};", type_name(self.dtype(dst[0])), n(dst[0]), call(op, &args));
+                    return;
+                }
+                // A result nobody wants still needs a place to go.
+                let outs: Vec<(DType, String)> = op.loops()[match *i {
+                    Instr::Apply { lp, .. } => lp as usize,
+                    _ => 0,
+                }]
+                .outs()
+                .iter()
+                .zip(dst)
+                .enumerate()
+                .map(|(k, (&d, r))| {
+                    let other = dst[1 - k];
+                    (d, if r == NO_REG { format!("{}_unused", n(other)) } else { n(r) })
+                })
+                .collect();
+                for (d, name) in &outs {
+                    line!(self, "{indent}{} {name};", type_name(*d));
+                }
+                args.extend(outs.iter().map(|(_, name)| name.as_str()));
+                line!(self, "{indent}{};", call(op, &args));
+            }
+            Instr::Cast { dst, src } => {
+                let value = cast_expression(self.dtype(src), self.dtype(dst), &n(src));
+                line!(self, "{indent}const {} {} = {value};", type_name(self.dtype(dst)), n(dst));
+            }
+            Instr::Select { dst, mask, yes, no } => {
+                let t = type_name(self.dtype(dst));
+                line!(self, "{indent}const {t} {} = {} ? {} : {};", n(dst), n(mask), n(yes), n(no));
+            }
+            _ => {}
+        }
+    }
+
+    /// Accumulators of a target: several break the chain of dependent additions.
+    fn accumulators(&self) -> usize {
+        match (self.s.walk, self.kernel.targets.len()) {
+            (Walk::Fold { order: Order::InOrder, .. }, _) => 1,
+            (_, 0..=2) => self.lanes().min(4),
+            _ => self.lanes().min(2),
+        }
+    }
+
+    fn combined(&self, t: usize, a: &str, b: &str) -> String {
+        call(self.kernel.targets[t].op, &[a, b])
+    }
+
+    fn reduce(&mut self, t: usize, src: Reg) {
+        let acc = accumulator(&self.kernel.targets[t]);
+        let value = |p: &Self, l: usize| cast_expression(p.dtype(src), acc, &p.name(src, l));
+        if neutral(&self.kernel.targets[t]).is_none() {
+            let next = self.combined(t, &format!("s{t}_0"), "next");
+            line!(self, "    if (in0) {{");
+            line!(self, "      const {} next = {};", type_name(acc), value(self, 0));
+            line!(self, "      s{t}_0 = some{t} ? {next} : next;");
+            line!(self, "      some{t} = true;");
+            line!(self, "    }}");
+            return;
+        }
+        for guard in [false, true] {
+            line!(self, "    {}", if guard { "} else {" } else { "if (full) {" });
+            for l in 0..self.lanes() {
+                let s = format!("s{t}_{}", l % self.accumulators());
+                let next = self.combined(t, &s, &value(self, l));
+                let when = if guard { format!("if (in{l}) ") } else { String::new() };
+                line!(self, "      {when}{s} = {next};");
+            }
+        }
+        line!(self, "    }}");
+    }
+
+    fn fold(&mut self, order: Order, kept: usize, away: usize, split: bool) {
+        let (i, v, u) = (self.index, self.s.v as usize, self.s.u as usize);
+        let targets = self.kernel.targets.len();
+        line!(self, "  __shared__ u64 room[512];");
+        if split {
+            line!(self, "  __shared__ int is_last;");
+        }
+        line!(self, "  const int lanes = (int)a.w[{}], columns = (int)blockDim.x / lanes;", head::LANES);
+        if order == Order::Along {
+            line!(self, "  const int column = (int)threadIdx.x / lanes, lane = (int)threadIdx.x & (lanes - 1);");
+        } else {
+            line!(self, "  const int column = (int)threadIdx.x & (columns - 1), lane = (int)threadIdx.x / columns;");
+        }
+        if split {
+            line!(self, "  const {i} splits = {}, group = ({i})blockIdx.x / splits;", self.word(head::SPLITS));
+            line!(self, "  const {i} part = ({i})blockIdx.x - group * splits;");
+        } else {
+            line!(self, "  const {i} group = ({i})blockIdx.x, part = 0;");
+        }
+        line!(self, "  const {i} result = group * columns + column;");
+        line!(self, "  const bool mine = result < {};", self.word(head::KEPT));
+        line!(self, "  const {i} chunk = {}, whole = {};", self.word(head::CHUNK), self.word(head::AWAY));
+        line!(self, "  const {i} end = part * chunk + chunk < whole ? part * chunk + chunk : whole;");
+        for t in 0..targets {
+            let target = &self.kernel.targets[t];
+            let name = type_name(accumulator(target));
+            let start = neutral(target).unwrap_or_else(|| format!("{name}()"));
+            if neutral(target).is_none() {
+                line!(self, "  bool some{t} = false;");
+            }
+            for k in 0..self.accumulators() {
+                line!(self, "  {name} s{t}_{k} = {start};");
+            }
+        }
+        line!(self, "  {i} place = result;");
+        self.split_index("place", "k", 0, kept, "  ");
+        for o in self.walked() {
+            let mut base = if o == self.at.iota() { "0".to_string() } else { self.address(o) };
+            for d in 0..kept {
+                let _ = write!(base, " + k{d} * {}", self.word(self.at.stride(o, d)));
+            }
+            let t = if o == self.at.iota() { "i64" } else { "char*" };
+            line!(self, "  {t} const b{o} = {base};");
+        }
+        line!(self, "  if (mine) for ({i} x0 = part * chunk + lane * {v}; x0 < end; x0 += lanes * {}) {{", v * u);
+        for k in 1..u {
+            line!(self, "    const {i} x{k} = x{} + lanes * {v};", k - 1);
+        }
+        self.guards("end");
+        if away > 1 {
+            for k in 0..u {
+                line!(self, "    {i} flat{k} = x{k};");
+                self.split_index(&format!("flat{k}"), &format!("e{k}_"), kept, away, "    ");
+            }
+        }
+        for o in self.walked() {
+            for k in 0..u {
+                let offset = if away == 1 {
+                    format!("x{k} * {}", self.word(self.at.stride(o, kept)))
+                } else {
+                    let terms: Vec<String> =
+                        (0..away).map(|d| format!("e{k}_{d} * {}", self.word(self.at.stride(o, kept + d)))).collect();
+                    terms.join(" + ")
+                };
+                self.pointer(o, k, &offset, Some(format!("b{o}")));
+            }
+        }
+        self.body();
+        line!(self, "  }}");
+        for t in 0..targets {
+            // In pairs, as the rest of the fold.
+            let mut width = self.accumulators();
+            while width > 1 {
+                width /= 2;
+                for k in 0..width {
+                    let joined = self.combined(t, &format!("s{t}_{k}"), &format!("s{t}_{}", k + width));
+                    line!(self, "  s{t}_{k} = {joined};");
+                }
+            }
+        }
+        self.join_threads(order);
+        if split {
+            self.join_blocks(order);
+        }
+        line!(self, "  if (!mine || lane != 0) return;");
+        self.finish(kept);
+    }
+
+    fn join_threads(&mut self, order: Order) {
+        if order == Order::InOrder {
+            return;
+        }
+        for t in 0..self.kernel.targets.len() {
+            let name = type_name(accumulator(&self.kernel.targets[t]));
+            let joined = self.combined(t, "x", "y");
+            let (f, width) =
+                if order == Order::Along { ("fold_neighbours", "lanes") } else { ("fold_rows", "columns") };
+            line!(
+                self,
+                "  s{t}_0 = {f}<{name}>(s{t}_0, {width}, room, []({name} x, {name} y) {{ return {joined}; }});"
+            );
+        }
+    }
+
+    /// Partial values go to memory; the block that is last of its group folds them, in the order of the blocks.
+    fn join_blocks(&mut self, order: Order) {
+        let i = self.index;
+        let widths: Vec<usize> = self.kernel.targets.iter().map(|t| accumulator(t).size().div_ceil(8)).collect();
+        let all: usize = widths.iter().sum();
+        line!(self, "  u64* const partials = (u64*)a.w[{}] + (i64)group * splits * columns * {all};", head::PARTIALS);
+        line!(self, "  if (mine && lane == 0) {{");
+        line!(self, "    u64* const here = partials + ((i64)part * columns + column) * {all};");
+        let mut at = 0;
+        for (t, w) in widths.iter().enumerate() {
+            line!(self, "    poke(here + {at}, s{t}_0);");
+            at += w;
+        }
+        line!(self, "    __threadfence();");
+        line!(self, "  }}");
+        line!(self, "  __syncthreads();");
+        line!(self, "  if (threadIdx.x == 0) {{");
+        line!(self, "    u32* const counter = (u32*)a.w[{}] + group;", head::COUNTERS);
+        line!(self, "    is_last = atomicAdd(counter, 1u) == (u32)splits - 1;");
+        line!(self, "    if (is_last) *counter = 0;");
+        line!(self, "  }}");
+        line!(self, "  __syncthreads();");
+        line!(self, "  if (!is_last) return;");
+        line!(self, "  __threadfence();");
+        for t in 0..self.kernel.targets.len() {
+            line!(self, "  s{t}_0 = {};", neutral(&self.kernel.targets[t]).unwrap_or_default());
+        }
+        line!(self, "  if (mine) for ({i} p = lane; p < splits; p += lanes) {{");
+        line!(self, "    const u64* const there = partials + ((i64)p * columns + column) * {all};");
+        let mut at = 0;
+        for (t, w) in widths.iter().enumerate() {
+            let name = type_name(accumulator(&self.kernel.targets[t]));
+            let joined = self.combined(t, &format!("s{t}_0"), &format!("peek<{name}>(there + {at})"));
+            line!(self, "    s{t}_0 = {joined};");
+            at += w;
+        }
+        line!(self, "  }}");
+        self.join_threads(order);
+    }
+
+    /// Folds the initial value in, rounds to the target's type, casts to the output's and writes.
+    fn finish(&mut self, kept: usize) {
+        for t in 0..self.kernel.targets.len() {
+            let target = &self.kernel.targets[t];
+            let (acc, own, (to, initial)) = (accumulator(target), target.dtype(), self.s.outputs[t]);
+            let (an, on, tn) = (type_name(acc), type_name(own), type_name(to));
+            line!(self, "  {{");
+            line!(self, "    {an} total = s{t}_0;");
+            if initial {
+                line!(self, "    const {on} first = argument<{on}>(a.w + {});", self.at.initial(t));
+                line!(self, "    const {an} start = {};", cast_expression(own, acc, "first"));
+                let joined = self.combined(t, "start", "total");
+                // Of nothing the result is the initial value itself, which the operation might change.
+                line!(self, "    total = whole != 0 ? {joined} : start;");
+            }
+            line!(self, "    const {on} value = {};", cast_expression(acc, own, "total"));
+            let mut address = format!("(char*)a.w[{}]", self.at.output(t));
+            for d in 0..kept {
+                let _ = write!(address, " + k{d} * {}", self.word(self.at.output_stride(t, d)));
+            }
+            line!(self, "    store_bytes<{tn}>({address}, {});", cast_expression(own, to, "value"));
+            line!(self, "  }}");
+        }
+    }
+}

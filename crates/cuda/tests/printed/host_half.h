@@ -1,0 +1,8 @@
+// What device code takes from intrinsics, by the host compiler.
+FN u32 bits_of(f32 a) { u32 b; memcpy(&b, &a, 4); return b; }
+FN u64 bits_of(f64 a) { u64 b; memcpy(&b, &a, 8); return b; }
+FN f32 float_of(u32 b) { f32 a; memcpy(&a, &b, 4); return a; }
+FN f64 float_of(u64 b) { f64 a; memcpy(&a, &b, 8); return a; }
+FN f32 widen(f16 a) { _Float16 h; memcpy(&h, &a, 2); return (f32)h; }
+FN f16 narrow(f32 a) { _Float16 h = (_Float16)a; f16 r; memcpy(&r, &h, 2); return r; }
+FN f16 narrow(f64 a) { _Float16 h = (_Float16)a; f16 r; memcpy(&r, &h, 2); return r; }

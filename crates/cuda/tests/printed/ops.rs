@@ -1,0 +1,298 @@
+//! The steps of library operations, run by the host's compiler, and compiled by NVRTC.
+
+use crate::host::{compile, host_source};
+use crate::nvrtc::compiler;
+use numloom_cuda::ops::scan::Scan;
+use numloom_cuda::ops::select::{Indexed, Mode, Pack};
+use numloom_cuda::ops::sort::Sort;
+use numloom_cuda::ops::transpose::Transpose;
+use numloom_cuda::ops::{BLOCK, Program, Step};
+use numloom_ir::{DType, ScalarOp, Value};
+use std::collections::HashMap;
+use std::process::Command;
+use std::sync::Arc;
+
+const SCAN: &[&str] = &["scan_fold", "scan_tiles", "scan_write", "scan_columns"];
+const SELECT: &[&str] = &["pack_count", "pack_offsets", "pack_write", "take", "put_owners", "put", "transpose"];
+const SORT: &[&str] = &["sort_count", "sort_scatter"];
+
+#[derive(Default)]
+struct Host {
+    libraries: HashMap<Arc<Program>, libloading::Library>,
+}
+
+type Run = unsafe extern "C" fn(*const u64, u32, u32, u32);
+
+impl Host {
+    fn run(&mut self, steps: &[Step], stem: &str) {
+        for step in steps {
+            let count = self.libraries.len();
+            let library = self.libraries.entry(step.program.clone()).or_insert_with(|| {
+                let functions = [SCAN, SELECT, SORT].into_iter().find(|f| f.contains(&step.function)).unwrap_or(&[]);
+                let mut text = host_source(step.program.text());
+                for f in functions {
+                    text.push_str(&format!(
+                        "extern \"C\" void run_{f}(const void* w, unsigned g, unsigned x, unsigned y) {{ host_run({f}, w, g, x, y, true); }}\n"
+                    ));
+                }
+                let path = compile(&text, &format!("{stem}{count}")).unwrap_or_else(|e| panic!("{e}"));
+                // SAFETY: just made by us.
+                unsafe { libloading::Library::new(path) }.expect("a library just made")
+            });
+            // SAFETY: the function has this type; the words' addresses are the caller's live arrays.
+            unsafe {
+                let f: libloading::Symbol<Run> =
+                    library.get(format!("run_{}", step.function).as_bytes()).expect("a step");
+                f(step.words.as_ptr(), step.grid, BLOCK as u32, 1);
+            }
+        }
+    }
+}
+
+fn has_compiler() -> bool {
+    let there = Command::new("g++").arg("--version").output().is_ok();
+    if !there {
+        println!("skipped: there is no g++ to compile printed programs with");
+    }
+    there
+}
+
+fn bytes_of(values: &[Value]) -> Vec<u64> {
+    let size = values.first().map_or(8, |v| v.dtype.size());
+    let mut out = vec![0u64; (values.len() * size).div_ceil(8) + 2];
+    for (k, v) in values.iter().enumerate() {
+        // SAFETY: inside the buffer.
+        unsafe { std::ptr::copy_nonoverlapping(v.bytes.as_ptr(), out.as_mut_ptr().cast::<u8>().add(k * size), size) };
+    }
+    out
+}
+
+fn values_of(d: DType, words: &[u64], n: usize) -> Vec<Value> {
+    let bytes: Vec<u8> = words.iter().flat_map(|w| w.to_le_bytes()).collect();
+    bytes.chunks(d.size()).take(n).map(|b| Value::from_bytes(d, b)).collect()
+}
+
+fn random_values(d: DType, n: usize, seed: u64) -> Vec<Value> {
+    let mut random = crate::cases::Random::new(seed);
+    (0..n).map(|k| crate::cases::special(d, if k < 300 { 1000 } else { k % 90 }, &mut random)).collect()
+}
+
+#[test]
+fn scans_fold_in_order() {
+    if !has_compiler() {
+        return;
+    }
+    let mut host = Host::default();
+    for (d, rows, n) in [
+        (DType::I64, 1usize, 9_001usize),
+        (DType::F32, 3, 5_000),
+        (DType::I64, 7, 3),
+        (DType::F32, 1, 4_096),
+        (DType::I64, 5_000, 4),
+    ] {
+        let values: Vec<Value> = (0..rows * n).map(|k| Value::from_f64(d, ((k * 7919) % 23) as f64 - 11.0)).collect();
+        let size = d.size() as isize;
+        for columns in [false, true] {
+            let (row, step) = if columns { (size, rows as isize * size) } else { (n as isize * size, size) };
+            let src = bytes_of(&values);
+            let mut dst = vec![0u64; src.len()];
+            let (op, dtype) = (ScalarOp::Add, d);
+            let scan = Scan {
+                op,
+                dtype,
+                src: src.as_ptr() as u64,
+                dst: dst.as_mut_ptr() as u64,
+                rows,
+                n,
+                src_row: row,
+                dst_row: row,
+                src_step: step,
+                dst_step: step,
+            };
+            let mut scratch = vec![0u64; scan.scratch() / 8 + 2];
+            host.run(&scan.steps(scratch.as_mut_ptr() as u64).expect("sums scan"), "scan");
+            let got = values_of(d, &dst, rows * n);
+            for r in 0..rows {
+                let at = |i: usize| if columns { i * rows + r } else { r * n + i };
+                let mut sum = 0.0;
+                for i in 0..n {
+                    sum += values[at(i)].to_f64();
+                    assert_eq!(got[at(i)].to_f64(), sum, "{scan:?} row {r} place {i}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn masks_pack_and_indices_take_and_put() {
+    if !has_compiler() {
+        return;
+    }
+    let mut host = Host::default();
+    let mut random = crate::cases::Random::new(5);
+    for d in [DType::U8, DType::F32, DType::C128] {
+        let n = 10_007;
+        let values = random_values(d, n, 3);
+        let mask: Vec<u8> = (0..n).map(|_| (random.below(3) == 0) as u8 * 7).collect();
+        let src = bytes_of(&values);
+        let (mut packed, mut places, mut count) = (vec![0u64; src.len()], vec![0i64; n], 0i64);
+        let pack = Pack {
+            itemsize: d.size(),
+            n,
+            mask: mask.as_ptr() as u64,
+            values: src.as_ptr() as u64,
+            packed: packed.as_mut_ptr() as u64,
+            places: places.as_mut_ptr() as u64,
+            count: &raw mut count as u64,
+        };
+        let mut scratch = vec![0u64; pack.scratch() / 8 + 2];
+        let (counting, writing) = pack.steps(scratch.as_mut_ptr() as u64).expect("an item size");
+        host.run(&counting, "select");
+        host.run(&writing, "select");
+        let want: Vec<usize> = (0..n).filter(|&i| mask[i] != 0).collect();
+        assert_eq!(count as usize, want.len());
+        assert!(want.iter().zip(&places).all(|(&w, &p)| w as i64 == p));
+        let got = values_of(d, &packed, want.len());
+        assert!(want.iter().zip(&got).all(|(&w, g)| values[w] == *g));
+
+        let (outer, extent, inner, chosen) = (3usize, 100usize, 4usize, 37usize);
+        let index: Vec<i64> = (0..chosen).map(|_| random.below(150) as i64 - 75).collect();
+        let mut array = src.clone();
+        let mut dense = vec![0u64; src.len()];
+        let mut bad = [0i64; 2];
+        for mode in [Mode::Raise, Mode::Wrap, Mode::Clip] {
+            let indexed = Indexed {
+                itemsize: d.size(),
+                array: array.as_mut_ptr() as u64,
+                outer,
+                extent,
+                inner,
+                outer_stride: (extent * inner * d.size()) as isize,
+                axis_stride: (inner * d.size()) as isize,
+                index: index.as_ptr() as u64,
+                index_stride: 8,
+                count: chosen,
+                dense: dense.as_mut_ptr() as u64,
+                mode,
+                bad: bad.as_mut_ptr() as u64,
+            };
+            host.run(&indexed.take().expect("an item size"), "select");
+            let got = values_of(d, &dense, outer * chosen * inner);
+            let place = |j: usize| match mode {
+                Mode::Clip => index[j].clamp(0, extent as i64 - 1) as usize,
+                _ => index[j].rem_euclid(extent as i64) as usize,
+            };
+            for (i, g) in got.iter().enumerate() {
+                let (o, j, k) = (i / inner / chosen, i / inner % chosen, i % inner);
+                assert_eq!(*g, values[(o * extent + place(j)) * inner + k]);
+            }
+            let fresh = random_values(d, outer * chosen * inner, 11);
+            dense[..].copy_from_slice(&{
+                let mut b = bytes_of(&fresh);
+                b.resize(src.len(), 0);
+                b
+            });
+            let mut owners = vec![0u64; indexed.put_scratch() / 8 + 1];
+            host.run(&indexed.put(owners.as_mut_ptr() as u64).expect("an item size"), "select");
+            let mut want = values.clone();
+            for o in 0..outer {
+                for j in 0..chosen {
+                    for k in 0..inner {
+                        want[(o * extent + place(j)) * inner + k] = fresh[(o * chosen + j) * inner + k];
+                    }
+                }
+            }
+            assert!(values_of(d, &array, n) == want, "put {mode:?}");
+            array.copy_from_slice(&src);
+        }
+        assert_eq!(bad, [0, 0]);
+
+        let (batch, rows, columns) = (2usize, 37usize, 70usize);
+        let (row, turned) = ((columns * d.size()) as isize, (rows * d.size()) as isize);
+        let step = row * rows as isize;
+        let transpose = Transpose {
+            itemsize: d.size(),
+            src: src.as_ptr() as u64,
+            dst: array.as_mut_ptr() as u64,
+            rows,
+            columns,
+            batch,
+            src_row: row,
+            dst_row: turned,
+            src_batch: step,
+            dst_batch: step,
+        };
+        host.run(&transpose.steps().expect("an item size"), "select");
+        let got = values_of(d, &array, batch * rows * columns);
+        for (k, g) in got.iter().enumerate() {
+            let (b, j, i) = (k / rows / columns, k / rows % columns, k % rows);
+            assert_eq!(*g, values[(b * rows + i) * columns + j]);
+        }
+    }
+}
+
+#[test]
+fn sorts_are_stable_with_nan_last() {
+    if !has_compiler() {
+        return;
+    }
+    let mut host = Host::default();
+    for d in [DType::Bool, DType::I8, DType::F16, DType::I32, DType::F32, DType::U64] {
+        let n = 5_003;
+        let values = random_values(d, n, 17);
+        let src = bytes_of(&values);
+        let order = |a: &Value, b: &Value| {
+            if d.is_float() {
+                let (x, y) = (a.to_f64(), b.to_f64());
+                x.is_nan().cmp(&y.is_nan()).then(x.partial_cmp(&y).unwrap_or(std::cmp::Ordering::Equal))
+            } else {
+                a.to_i128().cmp(&b.to_i128())
+            }
+        };
+        let mut want: Vec<usize> = (0..n).collect();
+        want.sort_by(|&a, &b| order(&values[a], &values[b]));
+        for places in [false, true] {
+            let mut dst = vec![0u64; if places { n } else { src.len() }];
+            let sort = Sort { dtype: d, n, src: src.as_ptr() as u64, dst: dst.as_mut_ptr() as u64, places };
+            let mut scratch = vec![0u64; sort.scratch() / 8 + 64];
+            let base = (scratch.as_mut_ptr() as u64).next_multiple_of(256);
+            host.run(&sort.steps(base).expect("a type with keys"), "sort");
+            if places {
+                assert!(want.iter().zip(&dst).all(|(&w, &g)| w as u64 == g), "places of {d}");
+            } else {
+                let got = values_of(d, &dst, n);
+                let same = |a: &Value, b: &Value| order(a, b) == std::cmp::Ordering::Equal;
+                assert!(want.iter().zip(&got).all(|(&w, g)| same(&values[w], g)), "values of {d}");
+            }
+        }
+    }
+}
+
+#[test]
+fn library_programs_compile() {
+    let Some(compiler) = compiler(None) else { return };
+    let mut programs: Vec<Arc<Program>> = Vec::new();
+    let mut add = |steps: &[Step]| programs.extend(steps.iter().map(|s| s.program.clone()));
+    for d in [DType::I8, DType::F16, DType::F32, DType::C128] {
+        for op in [ScalarOp::Add, ScalarOp::Maximum] {
+            let (src, dst, rows, n, step) = (0, 0, 2, 100_000, d.size() as isize);
+            let row = step * n as isize;
+            let scan =
+                Scan { op, dtype: d, src, dst, rows, n, src_row: row, dst_row: row, src_step: step, dst_step: step };
+            add(&scan.steps(0).expect("can be scanned"));
+        }
+        let pack = Pack { itemsize: d.size(), n: 100, mask: 0, values: 0, packed: 0, places: 0, count: 0 };
+        add(&pack.steps(0).expect("an item size").1);
+        if !d.is_complex() {
+            for places in [false, true] {
+                add(&Sort { dtype: d, n: 10, src: 0, dst: 0, places }.steps(0).expect("has keys"));
+            }
+        }
+    }
+    let distinct: std::collections::HashSet<Arc<Program>> = programs.into_iter().collect();
+    for p in &distinct {
+        compiler.cubin(p.text(), 90).unwrap_or_else(|e| panic!("{e}"));
+    }
+    println!("{} library programs compile", distinct.len());
+}
