@@ -41,9 +41,7 @@ def live(kind):
 def run(code: str, config: str = DEVICE) -> subprocess.CompletedProcess:
     program = START + textwrap.dedent(code)
     environment = {**os.environ, "NUMLOOM_CONFIG": config}
-    return subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, env=environment, timeout=120
-    )
+    return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environment, timeout=120)
 
 
 def passes(code: str, config: str = DEVICE) -> None:

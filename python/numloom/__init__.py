@@ -232,3 +232,5 @@ __getattr__, __dir__ = _mirror.mirror(numpy, globals())
 _methods.attach()
 _core.put_short_ways(_sys.modules[__name__])
 _mirror.install()
+
+_core.look_for_cuda_in([_p for _p in _sys.path if _p.endswith(("site-packages", "dist-packages"))])

@@ -60,7 +60,7 @@ pub fn resolve(given: &Given, machine: &Machine, driven: bool) -> Result<Resolve
         }
     }
     size_after(&mut out, given, machine);
-    gpus_that_are_there(&mut out);
+    gpus_that_are_there(&mut out, given, machine);
     pools_that_fit(&out, machine)?;
     a_place_to_spill(&out)?;
     Ok(out)
@@ -89,15 +89,24 @@ fn size_after(out: &mut Resolved, given: &Given, machine: &Machine) {
     }
 }
 
-fn gpus_that_are_there(out: &mut Resolved) {
+fn gpus_that_are_there(out: &mut Resolved, given: &Given, machine: &Machine) {
     let settings = &mut out.settings;
-    if settings.gpus == 0 || settings.gpu_backend == GpuBackend::Sim {
+    if settings.gpu_backend == GpuBackend::Sim {
         return;
     }
-    let asked = std::mem::take(&mut settings.gpus);
-    out.notes.push(format!(
-        "--gpus {asked}: there is no CUDA backend here yet; going on with CPUs (--gpu-backend sim simulates devices)"
-    ));
+    let there = if given.has("gpus") && settings.gpus == 0 { 0 } else { machine.gpus() };
+    if !given.has("gpus") {
+        settings.gpus = if settings.auto_config { there / machine.ranks_here().max(1) } else { 0 };
+    }
+    let asked = settings.gpus;
+    if asked > there {
+        settings.gpus = there;
+        let found =
+            if there == 0 { "no GPU with a CUDA driver was found".into() } else { format!("there are {there}") };
+        let instead = if there == 0 { "CPUs" } else { "those" };
+        out.notes
+            .push(format!("--gpus {asked}: {found}; going on with {instead} (--gpu-backend sim simulates devices)"));
+    }
 }
 
 /// Refuses pools that cannot be.
@@ -231,7 +240,7 @@ mod tests {
             [
                 "--profile: profiles are not written yet; going on without it",
                 "--verbose: only the numloom command acts on it; going on without it",
-                "--gpus 1: there is no CUDA backend here yet; going on with CPUs (--gpu-backend sim simulates devices)",
+                "--gpus 1: no GPU with a CUDA driver was found; going on with CPUs (--gpu-backend sim simulates devices)",
             ]
         );
     }

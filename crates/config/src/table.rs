@@ -81,7 +81,7 @@ settings! {
 
     cpus: Count = 1, row(Cores, "workers that run tasks").range(1, MOST_THREADS)
         .auto("every core this process may use, shared among the ranks of the node");
-    gpus: Count = 0, row(Cores, "GPUs to use").range(0, 64).auto("none: there is no CUDA backend yet");
+    gpus: Count = 0, row(Cores, "GPUs to use").range(0, 64).auto("those the CUDA driver has, shared among the ranks of the node");
     gpu_backend: GpuBackend = GpuBackend::Auto, row(Cores, "the GPUs of the machine, or ones simulated in host memory");
     omps: Count = 0, row(Cores, "OpenMP groups").absent(NO_OMP);
     ompthreads: Count = 0, row(Cores, "threads in each OpenMP group").absent(NO_OMP);

@@ -2,6 +2,7 @@
 
 use crate::world::World;
 use numloom_config::{Launcher, Machine, scaled};
+use numloom_cuda::{Report, Search};
 
 pub fn info(world: &dyn World, machine: &Machine) -> String {
     let mut out = format!("Numloom {}\n", crate::VERSION);
@@ -13,7 +14,13 @@ pub fn info(world: &dyn World, machine: &Machine) -> String {
     for domain in machine.domains() {
         line(&format!("NUMA domain {}", domain.id), format!("{} cores, {}", domain.cores.len(), scaled(domain.bytes)));
     }
-    line("GPUs", format!("{} (no CUDA backend yet)", machine.gpus()));
+    line("GPUs", machine.gpus().to_string());
+    for found in Search::new(&[]).report() {
+        match found {
+            Report::Found { library, version, path } => line(&library, format!("{version}, {path}")),
+            Report::Missing { library, why } => line(&library, format!("missing: {why}")),
+        }
+    }
     line(
         "rank",
         machine.ranks.as_ref().map_or("alone".into(), |r| format!("{} of {} ({})", r.rank, r.size, r.launcher)),

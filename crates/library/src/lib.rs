@@ -40,7 +40,7 @@ pub use scratch::account_with;
 pub use searchsorted::SearchSorted;
 pub use sort::Sort;
 
-use numloom_ir::{DType, Dims, Strides};
+use numloom_ir::{DType, Dims, ScalarOp, Strides};
 use smallvec::SmallVec;
 
 /// The bytes of a view: where element zero lies and how to walk. Strides are in bytes.
@@ -77,6 +77,21 @@ pub struct Args {
     pub outs: Vec<RawView>,
 }
 
+/// What an operation is, for backends that do it in their own way.
+pub enum Form {
+    MatMul,
+    /// Running folds along an axis; by which operation, if it is a plain one.
+    Accumulate {
+        op: Option<ScalarOp>,
+        axis: usize,
+    },
+    /// A whole sort of one axis, or the places that would sort it.
+    Sort {
+        places: bool,
+    },
+    Other,
+}
+
 /// One call of a library operation. It lives for one call, so it may keep scratch between phases.
 pub trait LibraryOp: Send + Sync {
     /// The name in `explain`, errors and profiles.
@@ -101,6 +116,10 @@ pub trait LibraryOp: Send + Sync {
     /// The name that floating-point warnings give the operation, if the exceptions of its arithmetic are the program's.
     fn raises(&self) -> Option<&'static str> {
         None
+    }
+
+    fn form(&self) -> Form {
+        Form::Other
     }
 
     /// Whether an input may be the same memory as an output (otherwise the runtime copies it first).

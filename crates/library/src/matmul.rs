@@ -6,7 +6,7 @@ use crate::matvec;
 use crate::scratch::{Buffer, Scratch};
 use crate::vector::vectorized;
 use crate::walk::{Walk, ensure, ensure_operands, piece, pieces};
-use crate::{Args, LibraryError, LibraryOp, RawView};
+use crate::{Args, Form, LibraryError, LibraryOp, RawView};
 use numloom_ir::DType;
 use smallvec::{SmallVec, smallvec};
 use std::ops::Range;
@@ -390,6 +390,10 @@ unsafe fn block<T: Product>(
 }
 
 impl LibraryOp for MatMul {
+    fn form(&self) -> Form {
+        Form::MatMul
+    }
+
     fn name(&self) -> &'static str {
         "matmul"
     }

@@ -5,8 +5,8 @@ use crate::fold::{Combine, Fold, with_fold};
 use crate::scratch::Scratch;
 use crate::vector::vectorized;
 use crate::walk::{Walk, ensure, ensure_operands, piece, pieces, without};
-use crate::{Args, LibraryError, LibraryOp, RawView};
-use numloom_ir::{DType, Dims, Strides};
+use crate::{Args, Form, LibraryError, LibraryOp, RawView};
+use numloom_ir::{DType, Dims, ScalarOp, Strides};
 use smallvec::{SmallVec, smallvec};
 use std::mem::MaybeUninit;
 use std::ops::Range;
@@ -314,6 +314,17 @@ unsafe fn read_block<T: Element>(
 }
 
 impl LibraryOp for Accumulate {
+    fn form(&self) -> Form {
+        let op = match self.fold {
+            Fold::Add => Some(ScalarOp::Add),
+            Fold::Multiply => Some(ScalarOp::Multiply),
+            Fold::Minimum => Some(ScalarOp::Minimum),
+            Fold::Maximum => Some(ScalarOp::Maximum),
+            _ => None,
+        };
+        Form::Accumulate { op, axis: self.axis }
+    }
+
     fn name(&self) -> &'static str {
         "accumulate"
     }

@@ -8,7 +8,7 @@ use crate::merge::{Record, merge, split};
 use crate::scratch::{Buffer, Scratch};
 use crate::sort_key::{Codec, Keyed, Keys, LongPlaces, PairPlaces, Plain, ShortPlaces};
 use crate::walk::{Walk, ensure, ensure_operands, piece, pieces, without};
-use crate::{Args, LibraryError, LibraryOp};
+use crate::{Args, Form, LibraryError, LibraryOp};
 use half::f16;
 use numloom_ir::{DType, Dims, Strides};
 use smallvec::{SmallVec, smallvec};
@@ -259,6 +259,13 @@ impl Order {
 }
 
 impl LibraryOp for Sort {
+    fn form(&self) -> Form {
+        match self.order {
+            Order::Sorted { .. } => Form::Sort { places: self.places },
+            Order::Partitioned { .. } => Form::Other,
+        }
+    }
+
     fn name(&self) -> &'static str {
         match (&self.order, self.places) {
             (Order::Sorted { .. }, false) => "sort",

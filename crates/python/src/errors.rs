@@ -71,7 +71,7 @@ pub fn raise(py: Python<'_>, e: ExecError) -> PyErr {
         ErrorKind::Index => PyIndexError::new_err(message),
         ErrorKind::Value => PyValueError::new_err(message),
         ErrorKind::LinAlg => LINALG_ERROR.err(py, &message),
-        ErrorKind::Internal => PyRuntimeError::new_err(message),
+        ErrorKind::Device | ErrorKind::Internal => PyRuntimeError::new_err(message),
     }
 }
 

@@ -57,8 +57,15 @@ fn offload(x: &Bound<'_, PyAny>, target: usize) -> PyResult<()> {
     py.detach(|| record::offload(&array, memory)).map_err(|e| errors::raise(py, e))
 }
 
+/// Directories in which NVIDIA's wheels may lie.
+#[pyfunction]
+fn look_for_cuda_in(directories: Vec<std::path::PathBuf>) {
+    numloom_runtime::gpu::look_in(directories);
+}
+
 pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(clock, m)?)?;
     m.add_function(wrap_pyfunction!(stencil_hint, m)?)?;
+    m.add_function(wrap_pyfunction!(look_for_cuda_in, m)?)?;
     m.add_function(wrap_pyfunction!(offload, m)?)
 }

@@ -9,6 +9,8 @@ pub enum ErrorKind {
     Index,
     Value,
     LinAlg,
+    /// A GPU that failed.
+    Device,
     /// A defect of ours: a panic in a task.
     Internal,
 }
@@ -32,6 +34,9 @@ impl ExecError {
 
     /// An operation that found no room.
     pub fn no_memory(e: NoMemory, op: &'static str, provenance: Provenance) -> ExecError {
+        if let Some(said) = e.0.failed {
+            return ExecError::new(ErrorKind::Device, said, op, provenance);
+        }
         let message = format!("Unable to allocate {} bytes", e.0.bytes);
         ExecError { kind: ErrorKind::OutOfMemory, message, op, provenance, account: Some(e.0) }
     }
@@ -54,6 +59,8 @@ pub struct Account {
     pub unread: Vec<u64>,
     /// The line that made the array there was no room for.
     pub store_at: Provenance,
+    /// Where it was not for want of room: what the device said.
+    pub failed: Option<String>,
 }
 
 /// Floating-point exceptions seen by a deferred operation, to be warned about at the next sync point.

@@ -151,7 +151,7 @@ pub fn account(memory: Memory, bytes: usize) -> Account {
     let listed: usize = instances.iter().map(|i| i.bytes).sum();
     let small = reserved.saturating_sub(listed);
     let (available, store_at) = (memory.capacity(), Provenance::default());
-    Account { bytes, memory, reserved, available, small, instances, unread, store_at }
+    Account { bytes, memory, reserved, available, small, instances, unread, store_at, failed: None }
 }
 
 pub fn count(memory: Memory) -> usize {

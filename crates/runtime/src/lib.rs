@@ -25,6 +25,7 @@ mod slices;
 // map, execute, retire
 mod channel;
 mod fp;
+pub mod gpu;
 mod ledger;
 mod mapper;
 pub mod memory;

@@ -2,6 +2,7 @@
 //! there is nothing to choose, and it is not asked.
 
 use crate::error::ExecError;
+use crate::gpu;
 use crate::memory::{self, Memory};
 use crate::operation::Operation;
 use crate::placed::Hold;
@@ -147,7 +148,8 @@ pub fn memory_for(touches: &[Touch], elements: usize) -> Memory {
 /// apart by the bytes they touch.
 pub fn parts(plan: &FusedPlan, touches: &[Touch]) -> Vec<Part> {
     let elements: usize = plan.domain.iter().product();
-    let memory = memory_for(touches, elements);
+    let able = !reserved::are_gpus() || gpu::can_run(plan);
+    let memory = if able { memory_for(touches, elements) } else { Memory::System };
     let whole = vec![Part { memory, slab: None }];
     let rows = plan.domain.first().copied().unwrap_or(1);
     let count = reserved::devices().min(elements / numloom_config::current().min_gpu_chunk).min(rows);

@@ -136,6 +136,13 @@ impl NoMemory {
     pub fn new(memory: Memory, bytes: usize) -> NoMemory {
         NoMemory(Box::new(ledger::account(memory, bytes)))
     }
+
+    /// Bytes that could not be brought to a memory, because a device failed.
+    pub fn failed(memory: Memory, said: String) -> NoMemory {
+        let mut e = NoMemory::new(memory, 0);
+        e.0.failed = Some(said);
+        e
+    }
 }
 
 /// Runs `work` as the binding of a task.

@@ -5,6 +5,7 @@ use crate::error::{ErrorKind, ExecError};
 use crate::mapper::Touch;
 use crate::operation::{Kind, Operation, Place, Source};
 use crate::prepare::{self, sized};
+use crate::reserved;
 use crate::task::{Prepared, Work, raw_view};
 use numloom_ir::DType;
 use numloom_library::{Args, CountTrue, LibraryOp, Nonzero, Pack, RawView, Unpack};
@@ -27,11 +28,16 @@ pub fn prepare(work: &Work, op: &Operation, ops: &[Operation]) -> Result<Prepare
         }
         _ => Box::new(Unpack::new()),
     };
-    let bases = prepare::held(work, ops, prepare::elements_of(op), || prepare::touches_of(op))?;
+    let bases = prepare::held(work, ops, able().then(|| prepare::elements_of(op)), || prepare::touches_of(op))?;
     let args = prepare::arguments(&bases, op)?;
     bases.keep(work);
     let phases = library.phases(&args);
     Ok(Prepared::Library { own: Some(library), args, phases })
+}
+
+/// Whether devices do this: simulated ones do all that the CPU does.
+fn able() -> bool {
+    !reserved::are_gpus()
 }
 
 fn internal(op: &Operation, message: &str) -> ExecError {
@@ -45,7 +51,7 @@ fn fix_length(work: &Work, op: &Operation, ops: &[Operation], mask: &Place) -> R
     };
     if symbol.get().is_none() {
         let reads = || vec![Touch { store: &mask.store, view: mask.view.clone(), reads: true, writes: false }];
-        let bases = prepare::held(work, ops, mask.view.size(), reads)?;
+        let bases = prepare::held(work, ops, able().then(|| mask.view.size()), reads)?;
         let count = count_true(op, raw_view(bases.of(&mask.store)?, &mask.view))?;
         bases.keep(work);
         let _ = symbol.set(count);

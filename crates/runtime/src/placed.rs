@@ -121,11 +121,11 @@ pub struct Hold {
 }
 
 /// Brings the parts of a span that are up to date somewhere to one of the replicas.
-fn bring(replicas: &mut [Replica], to: usize, span: &Span) {
+fn bring(replicas: &mut [Replica], to: usize, span: &Span) -> Result<(), NoMemory> {
     for from in 0..replicas.len() {
         let missing = replicas[to].valid.missing(span);
         if missing.is_empty() {
-            return;
+            break;
         }
         if from == to {
             continue;
@@ -136,12 +136,14 @@ fn bring(replicas: &mut [Replica], to: usize, span: &Span) {
                     let (source, target) = (&replicas[from], &replicas[to]);
                     let (a, b) = (source.base().wrapping_add(part.start), target.base().wrapping_add(part.start));
                     // SAFETY: both replicas cover the part, and tasks that write the target's bytes have ended.
-                    unsafe { channel::copy(source.memory, a, target.memory, b, part.len()) };
+                    unsafe { channel::copy(source.memory, a, target.memory, b, part.len()) }
+                        .map_err(|said| NoMemory::failed(target.memory, said))?;
                     replicas[to].valid.add(part.clone());
                 }
             }
         }
     }
+    Ok(())
 }
 
 impl Store {
@@ -226,13 +228,17 @@ impl Store {
             let mut replicas = self.placed.lock();
             self.enter(&mut replicas);
             if let Some(k) = replicas.iter().position(|r| r.serves(memory) && r.covers(span)) {
-                fetch.iter().for_each(|f| bring(&mut replicas, k, f));
+                let fetched = fetch.iter().try_for_each(|f| bring(&mut replicas, k, f));
                 replicas[k].users += 1;
                 let held = Hold { base: replicas[k].base(), address: replicas[k].address };
                 drop(replicas);
                 if let Some((p, memory, span)) = spare {
                     // SAFETY: nobody took it.
                     unsafe { free_span(memory, p, &span) };
+                }
+                if let Err(e) = fetched {
+                    self.let_go(held);
+                    return Err(e);
                 }
                 return Ok(held);
             }
@@ -272,8 +278,7 @@ impl Store {
         let new = replicas.len() - 1;
         let covered =
             |r: &Replica| r.memory == memory && r.users == 0 && whole.start <= r.span.start && r.span.end <= whole.end;
-        if replicas[..new].iter().any(covered) {
-            bring(replicas, new, &whole);
+        if replicas[..new].iter().any(covered) && bring(replicas, new, &whole).is_ok() {
             let last = replicas.pop();
             replicas.extract_if(.., |r| covered(r)).for_each(Replica::discard);
             replicas.extend(last);
@@ -415,7 +420,9 @@ fn leave(store: &Store, mut replicas: MutexGuard<Vec<Replica>>, memory: Memory) 
                 replicas.len() - 1
             }
         };
-        only_here.iter().for_each(|part| bring(&mut replicas, to, part));
+        if only_here.iter().try_for_each(|part| bring(&mut replicas, to, part)).is_err() {
+            return 0;
+        }
     }
     replicas.remove(k).discard();
     stats::count(&stats::EVICTIONS, 1);

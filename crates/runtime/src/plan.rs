@@ -3,9 +3,11 @@
 
 use crate::chain::{self, ChainPlan};
 use crate::fuse::{self, Group};
+use crate::gpu::OnGpu;
 use crate::lower::{self, Folded, Lowered, ParamSource};
 use crate::node::{Input, Node, Nodes, Spot, StoreId, Work};
 use crate::record::MapOp;
+use crate::reserved;
 use crate::stats;
 use crate::store::Store;
 use numloom_cpu::Compiled;
@@ -42,6 +44,7 @@ pub struct FusedPlan {
     pub reduced: u64,
     /// For each of the kernel's instructions the operation it is part of, by place in the task.
     pub origins: Vec<u32>,
+    pub on_gpu: OnGpu,
 }
 
 impl FusedPlan {
@@ -75,7 +78,8 @@ pub fn plan(nodes: &Nodes, fusing: bool) -> Arc<Plan> {
     }
     let groups = fuse::fuse(nodes, fusing);
     let mut tasks = lower_all(nodes, &groups);
-    if fusing {
+    // A GPU has no tiles that stay in a cache.
+    if fusing && !reserved::are_gpus() {
         tasks = chain::chain(tasks, nodes);
     }
     let made = Arc::new(Plan { tasks });
@@ -115,6 +119,7 @@ fn task_of(nodes: &Nodes, group: &Group, needed_later: &dyn Fn(StoreId) -> bool)
         folded,
         reduced: group.reduced.unwrap_or(0),
         origins,
+        on_gpu: OnGpu::default(),
     };
     TaskPlan { work: TaskWork::Fused(Arc::new(plan)), accesses, ops }
 }

@@ -4,6 +4,7 @@ use crate::array::UNSIZED;
 use crate::chain::{BoundStep, ChainRun};
 use crate::error::ExecError;
 use crate::fp;
+use crate::gpu;
 use crate::mapper::{self, Mapping, Part, Slab, Touch};
 use crate::memory::{self, Memory};
 use crate::node::{self, Spot, StoreId};
@@ -62,7 +63,7 @@ fn bound(work: &Work) -> Result<Prepared> {
             };
             let elements: usize = plan.steps.iter().map(|f| f.domain.iter().product()).max().unwrap_or(0);
             let _room = room(ops, all.map(|(_, s)| s))?;
-            let bases = match held(work, ops, elements, touched) {
+            let bases = match held(work, ops, Some(elements), touched) {
                 Err(e) if let Some(memory) = streamed::helps(&e) => {
                     let streamed = streamed::run_chain(work, ops, &touched(), memory, plan.rows, plan.tile, chain);
                     return streamed.unwrap_or(Err(e));
@@ -82,10 +83,15 @@ fn bound(work: &Work) -> Result<Prepared> {
             match &op.kind {
                 Kind::Library(library) => {
                     let _room = room(ops, op.reads().chain(&op.outs).map(|p| &p.store))?;
-                    let elements = if library.follows_all() { 0 } else { elements_of(op) };
-                    let bases = held(work, ops, elements, || touches_of(op))?;
+                    let able = !library.follows_all() && (!reserved::are_gpus() || gpu::can_do(op));
+                    let bases = held(work, ops, able.then(|| elements_of(op)), || touches_of(op))?;
                     let args = arguments(&bases, op)?;
+                    let memory = bases.memory();
                     bases.keep(work);
+                    if let Some(device) = reserved::gpu(memory) {
+                        gpu::enqueue_library(device, op, &args)?;
+                        return Ok(Prepared::Done);
+                    }
                     let phases = library.phases(&args);
                     Ok(Prepared::Library { own: None, args, phases })
                 }
@@ -113,6 +119,13 @@ impl Bases<'_> {
         }
     }
 
+    pub fn memory(&self) -> Memory {
+        match self {
+            Bases::Host(_) => Memory::System,
+            Bases::Held(_, memory) => *memory,
+        }
+    }
+
     /// Keeps them there until the task is over.
     pub fn keep(self, work: &Work) {
         if let Bases::Held(mapping, _) = self {
@@ -121,11 +134,12 @@ impl Bases<'_> {
     }
 }
 
-/// A task over so many elements that runs in one memory: brings there what it touches.
+/// A task over so many elements that runs in one memory: brings there what it touches. Without a number it is for the
+/// CPU alone.
 pub fn held<'a>(
     work: &Work,
     ops: &'a [Operation],
-    elements: usize,
+    elements: Option<usize>,
     touched: impl FnOnce() -> Vec<Touch<'a>>,
 ) -> Result<Bases<'a>> {
     if reserved::devices() == 0 {
@@ -141,7 +155,7 @@ pub fn held<'a>(
             (m, memory)
         }
         None => {
-            let memory = mapper::memory_for(&touches, elements);
+            let memory = elements.map_or(Memory::System, |n| mapper::memory_for(&touches, n));
             (Mapping::begin(vec![Part { memory, slab: None }]), memory)
         }
     };
@@ -207,9 +221,16 @@ fn fused(work: &Work, task: &FusedTask) -> Result<Prepared> {
         if let Bases::Held(_, memory) = &mut bases {
             *memory = part.memory;
         }
+        if let Some(device) = reserved::gpu(part.memory) {
+            gpu::enqueue(device, &bases, task, part.slab.as_ref())?;
+            continue;
+        }
         launches.push(launch(&bases, task, part.slab.as_ref())?);
     }
     bases.keep(work);
+    if launches.is_empty() {
+        return Ok(Prepared::Done);
+    }
     if parts.len() == 1
         && let Some(launch) = launches.pop()
     {
@@ -369,11 +390,6 @@ fn domain_of(plan: &FusedPlan, slab: Option<&Slab>) -> Dims {
     domain
 }
 
-/// The plan's operands in memory, all of them or a slab.
-fn addresses(bases: &Bases, plan: &FusedPlan, slab: Option<&Slab>, stores: &[Arc<Store>]) -> Result<Vec<Operand>> {
-    plan.operands.iter().zip(stores).map(|(spot, store)| address(bases, spot, slab, store)).collect()
-}
-
 fn address(bases: &Bases, spot: &Spot, slab: Option<&Slab>, store: &Store) -> Result<Operand> {
     let base = bases.of(store)?;
     let offset = match slab {
@@ -383,10 +399,11 @@ fn address(bases: &Bases, spot: &Spot, slab: Option<&Slab>, store: &Store) -> Re
     Ok(Operand { ptr: base.wrapping_add(offset), dtype: spot.view.dtype, strides: spot.view.strides.clone() })
 }
 
-/// The kernel bound to memory, over all of its domain or a slab.
-pub fn launch(bases: &Bases, task: &FusedTask, slab: Option<&Slab>) -> Result<Launch> {
-    let &FusedTask { ops, plan, stores, params, raised } = task;
-    let operands = addresses(bases, plan, slab, stores)?;
+/// The domain, operands and outputs of a task, or of a slab of it, in memory.
+pub fn operands(bases: &Bases, task: &FusedTask, slab: Option<&Slab>) -> Result<(Dims, Vec<Operand>, Vec<Output>)> {
+    let &FusedTask { plan, stores, .. } = task;
+    let operands = plan.operands.iter().zip(stores).map(|(spot, store)| address(bases, spot, slab, store));
+    let operands = operands.collect::<Result<Vec<_>>>()?;
     let outputs = plan
         .folded
         .iter()
@@ -396,8 +413,14 @@ pub fn launch(bases: &Bases, task: &FusedTask, slab: Option<&Slab>) -> Result<La
     if slab.is_none_or(|s| s.range.start == 0) {
         count_traffic(plan, &[]);
     }
+    Ok((domain_of(plan, slab), operands, outputs))
+}
+
+/// The kernel bound to memory, over all of its domain or a slab.
+pub fn launch(bases: &Bases, task: &FusedTask, slab: Option<&Slab>) -> Result<Launch> {
+    let &FusedTask { ops, plan, params, raised, .. } = task;
+    let (domain, operands, outputs) = operands(bases, task, slab)?;
     let settings = numloom_config::current();
-    let domain = domain_of(plan, slab);
     let reduced: Vec<bool> = (0..domain.len()).map(|a| plan.reduced >> a.min(63) & 1 == 1).collect();
     let launch = Launch::new(
         &plan.compiled,

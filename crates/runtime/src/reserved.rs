@@ -1,11 +1,13 @@
 //! Memories besides SYSTEM_MEM, each a range of addresses reserved at its configured size: the sockets', the pinned
 //! host memory that devices can read, and the devices' own.
 
+use crate::gpu;
 use crate::memory::Memory;
 use crate::region::Region;
 use numloom_config::{Domain, GpuBackend, Machine};
+use numloom_cuda::Device;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{LazyLock, OnceLock};
+use std::sync::{Arc, LazyLock, OnceLock};
 
 /// What devices like their arrays to start at.
 pub const ALIGN: usize = 256;
@@ -16,9 +18,15 @@ pub struct Reserved {
     pub capacity: usize,
     pub live: AtomicU64,
     pub peak: AtomicU64,
-    region: OnceLock<Option<Region>>,
+    backing: Backing,
     /// Of a device's memory: a task is being bound there, or runs.
     taken: AtomicBool,
+}
+
+/// Where the bytes of a pool really are.
+enum Backing {
+    Host(OnceLock<Option<Region>>),
+    Gpu(Arc<Device>),
 }
 
 /// The size a block of `nbytes` really has. Large ones have their pages to themselves.
@@ -34,20 +42,31 @@ struct All {
 
 static ALL: LazyLock<All> = LazyLock::new(|| {
     let settings = numloom_config::current();
-    let pool = |memory, capacity| Reserved {
+    let over = |memory, capacity, backing| Reserved {
         memory,
         capacity,
         live: AtomicU64::new(0),
         peak: AtomicU64::new(0),
-        region: OnceLock::new(),
+        backing,
         taken: AtomicBool::new(false),
     };
+    let pool = |memory, capacity| over(memory, capacity, Backing::Host(OnceLock::new()));
     let domains = if settings.numamem > 0 { Machine::here().domains() } else { Vec::new() };
     let sockets = if settings.numamem > 0 { domains.len().clamp(1, 64) } else { 0 };
     let mut pools: Vec<Reserved> = (0..sockets).map(|k| pool(Memory::Socket(k as u8), settings.numamem)).collect();
     if settings.gpus > 0 && settings.gpu_backend == GpuBackend::Sim {
         pools.push(pool(Memory::ZeroCopy, settings.zcmem));
         pools.extend((0..settings.gpus.min(64)).map(|k| pool(Memory::Framebuffer(k as u8), settings.fbmem)));
+    } else {
+        let gpus = gpu::open(settings.gpus.min(64));
+        if !gpus.is_empty() {
+            pools.push(pool(Memory::ZeroCopy, settings.zcmem));
+        }
+        for (k, device) in gpus.into_iter().enumerate() {
+            let free = device.memory().map_or(0, |(free, _)| free / 10 * 9);
+            let capacity = if settings.fbmem == 0 { free } else { settings.fbmem.min(free) };
+            pools.push(over(Memory::Framebuffer(k as u8), capacity, Backing::Gpu(device)));
+        }
     }
     EXIST.store(!pools.is_empty(), Ordering::SeqCst);
     All { pools, sockets, domains }
@@ -70,6 +89,19 @@ pub fn pool(memory: Memory) -> Option<&'static Reserved> {
         _ => return None,
     };
     ALL.pools.get(at)
+}
+
+/// The GPU whose memory it is, if it is one's.
+pub fn gpu(memory: Memory) -> Option<&'static Arc<Device>> {
+    if memory.is_host() {
+        return None;
+    }
+    pool(memory)?.gpu()
+}
+
+/// Whether the devices are GPUs, not simulated.
+pub fn are_gpus() -> bool {
+    devices() > 0 && gpu(Memory::Framebuffer(0)).is_some()
 }
 
 pub fn all() -> &'static [Reserved] {
@@ -102,9 +134,18 @@ pub fn devices() -> usize {
 }
 
 impl Reserved {
+    /// The GPU whose memory it is, unless that lies in host memory.
+    pub fn gpu(&self) -> Option<&Arc<Device>> {
+        match &self.backing {
+            Backing::Gpu(device) => Some(device),
+            Backing::Host(_) => None,
+        }
+    }
+
     fn region(&self) -> Option<&Region> {
+        let Backing::Host(region) = &self.backing else { return None };
         // Twice what may be used: room for blocks of any size between others.
-        let made = self.region.get_or_init(|| {
+        let made = region.get_or_init(|| {
             let region = Region::reserve(self.capacity.saturating_mul(2), PAGE)?;
             if let Memory::Socket(k) = self.memory {
                 region.bind_to(ALL.domains.get(k as usize).map_or(0, |d| d.id));
@@ -116,12 +157,20 @@ impl Reserved {
 
     /// A block; its bytes were taken from the budget before.
     pub fn take(&self, size: usize) -> Option<*mut u8> {
+        if let Some(device) = self.gpu() {
+            return device.alloc(size).ok().map(|at| at as *mut u8);
+        }
         self.region()?.take(size, if size >= PAGE { PAGE } else { ALIGN })
     }
 
     /// # Safety
     /// The block must come from `take(size)` and not be used afterwards.
     pub unsafe fn give(&self, block: *mut u8, size: usize) {
+        if let Some(device) = self.gpu() {
+            // SAFETY: the caller's. A device that fails says so again where somebody can be told.
+            let _ = unsafe { device.free(block as u64) };
+            return;
+        }
         if let Some(region) = self.region() {
             // SAFETY: the caller's.
             unsafe { region.give(block, size) };

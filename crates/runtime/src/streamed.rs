@@ -2,12 +2,14 @@
 
 use crate::chain::ChainRun;
 use crate::error::{ErrorKind, ExecError};
+use crate::gpu;
 use crate::mapper::{self, Mapping, Part, Slab, Touch};
 use crate::memory::Memory;
 use crate::operation::Operation;
 use crate::placed;
 use crate::plan::FusedPlan;
 use crate::prepare::{self, Bases, FusedTask};
+use crate::reserved;
 use crate::task::{Prepared, Work};
 use std::ops::Range;
 use std::sync::atomic::Ordering;
@@ -32,16 +34,19 @@ pub fn run(work: &Work, task: &FusedTask, memory: Memory) -> Option<Result<Prepa
         }
         mapping.commit();
         let bases = Bases::Held(mapping, memory);
-        match prepare::launch(&bases, task, Some(&slab)) {
-            Err(e) => return Some(Err(e)),
-            Ok(launch) => {
+        let done = match reserved::gpu(memory) {
+            Some(device) => gpu::enqueue(device, &bases, task, Some(&slab)),
+            None => prepare::launch(&bases, task, Some(&slab)).map(|launch| {
                 for (phase, &tiles) in launch.phases().iter().enumerate() {
                     for tile in 0..tiles {
                         // SAFETY: the analysis ordered this task after everything that touches what it writes.
                         work.flags.fetch_or(unsafe { launch.run(phase, tile) }, Ordering::Relaxed);
                     }
                 }
-            }
+            }),
+        };
+        if let Err(e) = done {
+            return Some(Err(e));
         }
         let Bases::Held(back, _) = bases else { return None };
         mapping = back;

@@ -2,6 +2,7 @@
 
 use crate::array::{Array, UNSIZED};
 use crate::error::{ErrorKind, ExecError, FpReport};
+use crate::gpu;
 use crate::retire;
 use crate::stats;
 use crate::store::Store;
@@ -68,6 +69,7 @@ pub fn sync_all(interrupted: impl Fn() -> bool) -> Result<bool> {
     if !SCHEDULER.wait(|| SCHEDULER.in_flight() == 0, interrupted) {
         return Ok(false);
     }
+    gpu::wait_for_all()?;
     match retire::take_failure() {
         Some(e) => Err(e),
         None => Ok(true),
