@@ -102,8 +102,8 @@ class Report:
         for twins in self.duplicates[:1]:
             total = sum(i.bytes for i in twins[1:])
             words.append(
-                f"the array made at {short(twins[0].store_line)} lies there {len(twins)} times, {size(total)} too much: "
-                "stencil_hint(low, high) on it, before its first use, makes one instance that serves all its slices"
+                f"the array made at {short(twins[0].store_line)} lies there {len(twins)} times, {size(total)} too "
+                "much: stencil_hint(low, high) on it, before its first use, makes one instance for all its slices"
             )
         if self.memory == "FB_MEM":
             words.append("offload_to(x, target=StoreTarget.SYSMEM) moves an array out of the GPU's memory")
@@ -113,8 +113,8 @@ class Report:
 
     def __str__(self) -> str:
         out = [
-            f"Failed to allocate {self.bytes} bytes ({size(self.bytes)}) on memory {self.number + 1} (of kind {self.memory}) "
-            f"for {self.operation} at {short(self.line)}",
+            f"Failed to allocate {self.bytes} bytes ({size(self.bytes)}) on memory {self.number + 1} "
+            f"(of kind {self.memory}) for {self.operation} at {short(self.line)}",
             f"corresponding to a LogicalStore allocated at {short(self.store_line or self.line)}",
             f"There is not enough space because Numloom is reserving {self.reserved} of the available "
             f"{self.available} bytes for the following LogicalStores:",

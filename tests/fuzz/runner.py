@@ -33,8 +33,8 @@ CONFIGS = {
     "device": "--cpus 2 --gpus 1 --gpu-backend sim --fbmem 64 --min-gpu-chunk 1 --inline-size 0",
     "mixed-devices": "--cpus 2 --gpus 2 --gpu-backend sim --fbmem 64 --min-gpu-chunk 64",
     "full-device": "--cpus 2 --gpus 1 --gpu-backend sim --fbmem 4 --min-gpu-chunk 1 --inline-size 0",
-    "full-devices": f"--cpus 2 --gpus 3 --gpu-backend sim --fbmem 4 --zcmem 1 --sysmem 4 --min-gpu-chunk 8 --inline-size 16 "
-    f"--window-size 7 --spill {tempfile.gettempdir()}",
+    "full-devices": "--cpus 2 --gpus 3 --gpu-backend sim --fbmem 4 --zcmem 1 --sysmem 4 --min-gpu-chunk 8 "
+    f"--inline-size 16 --window-size 7 --spill {tempfile.gettempdir()}",
 }
 
 

@@ -1,6 +1,6 @@
 """Compares every loop, fold and cast with NumPy: values, and the exceptions NumPy warns about.
 
-    python crates/loops/tests/against_numpy.py path/to/examples/oracle [operation ...]
+python crates/loops/tests/against_numpy.py path/to/examples/oracle [operation ...]
 """
 
 import itertools
@@ -20,9 +20,32 @@ FOLDS_GIVING_BOOL = {"logical_and", "logical_or", "logical_xor"}
 
 # Functions that may differ by some units in the last place; all others must agree in every bit.
 INEXACT = {
-    "power", "float_power", "cbrt", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "logaddexp",
-    "logaddexp2", "sin", "cos", "tan", "arcsin", "arccos", "arctan", "arctan2", "sinh", "cosh", "tanh", "arcsinh",
-    "arccosh", "arctanh", "hypot",
+    "power",
+    "float_power",
+    "cbrt",
+    "exp",
+    "exp2",
+    "expm1",
+    "log",
+    "log2",
+    "log10",
+    "log1p",
+    "logaddexp",
+    "logaddexp2",
+    "sin",
+    "cos",
+    "tan",
+    "arcsin",
+    "arccos",
+    "arctan",
+    "arctan2",
+    "sinh",
+    "cosh",
+    "tanh",
+    "arcsinh",
+    "arccosh",
+    "arctanh",
+    "hypot",
 }
 # NumPy fuses these products, or computes complex64 in single precision, where these loops do not.
 INEXACT_IN_COMPLEX = {"multiply", "square", "sqrt", "absolute"}
@@ -36,8 +59,9 @@ SIGNED_ZERO_VARIES = {"maximum", "minimum", "fmax", "fmin"}
 
 def operations():
     text = TABLE.read_text()
-    lists = {m[1]: re.findall(r'"([^"]+)"', m[2])
-             for m in re.finditer(r"const (\w+): &\[&str\] =\s*&\[(.*?)\];", text, re.S)}
+    lists = {
+        m[1]: re.findall(r'"([^"]+)"', m[2]) for m in re.finditer(r"const (\w+): &\[&str\] =\s*&\[(.*?)\];", text, re.S)
+    }
     for m in re.finditer(r'^    \w+ "(\w+)" \d \d (\w+|&\[.*?\]), ', text, re.M):
         loops = lists[m[2]] if m[2] in lists else re.findall(r'"([^"]+)"', m[2])
         yield m[1], [loop.split(">") for loop in loops]
@@ -49,14 +73,59 @@ def specials(code):
         return np.array([False, True])
     if dtype.kind in "iu":
         info = np.iinfo(dtype)
-        near = [0, 1, 2, 3, 5, 7, 8, 16, 31, 32, 63, 64, 100, info.max, info.max - 1, info.max // 2, info.min, info.min + 1]
+        near = [
+            0,
+            1,
+            2,
+            3,
+            5,
+            7,
+            8,
+            16,
+            31,
+            32,
+            63,
+            64,
+            100,
+            info.max,
+            info.max - 1,
+            info.max // 2,
+            info.min,
+            info.min + 1,
+        ]
         if dtype.kind == "i":
             near += [-1, -2, -3, -7, -8, -64]
         return np.array(near, dtype)
     real = np.dtype(code.lower())
     info = np.finfo(real)
-    near = [0, 1, 2, 3, 0.5, 0.25, 1.5, 2.5, 1 / 3, 10, 100, 1e-3, 0.75, 65504, 1e4, info.max, info.tiny, info.smallest_subnormal,
-            info.eps, 20, 88, 700, np.inf, np.pi, np.pi / 2, 7.25]
+    near = [
+        0,
+        1,
+        2,
+        3,
+        0.5,
+        0.25,
+        1.5,
+        2.5,
+        1 / 3,
+        10,
+        100,
+        1e-3,
+        0.75,
+        65504,
+        1e4,
+        info.max,
+        info.tiny,
+        info.smallest_subnormal,
+        info.eps,
+        20,
+        88,
+        700,
+        np.inf,
+        np.pi,
+        np.pi / 2,
+        7.25,
+    ]
     near = np.array(near, np.float64).astype(real)
     near = np.concatenate([near, -near, np.array([np.nan], real)])
     if dtype.kind == "f":
@@ -108,8 +177,9 @@ class Oracle:
 
 def with_flags(function):
     seen = set()
-    note = lambda kind, _flag: seen.add({"divide by zero": "divide", "overflow": "over", "underflow": "under",
-                                         "invalid value": "invalid"}[kind])
+    note = lambda kind, _flag: seen.add(
+        {"divide by zero": "divide", "overflow": "over", "underflow": "under", "invalid value": "invalid"}[kind]
+    )
     with np.errstate(all="call", call=note):
         result = function()
     return result, seen
@@ -170,12 +240,17 @@ def check_block(oracle, report, op, lp, types):
         ulps = 600_000  # the exponent magnifies the logarithm's last place
     if op in ("logaddexp", "logaddexp2"):
         ulps = 4000  # NumPy cancels where these are near zero
-    numpy_signature = signature.replace("l", "q").replace("L", "Q") if len(set(ins)) == 2 and set(ins) == {"l", "L"} else signature
+    numpy_signature = (
+        signature.replace("l", "q").replace("L", "Q") if len(set(ins)) == 2 and set(ins) == {"l", "L"} else signature
+    )
     for start in range(0, len(arrays[0]), 1000):
-        part = [a[start:start + 1000] for a in arrays]
+        part = [a[start : start + 1000] for a in arrays]
         n = len(part[0])
-        forms = [part] + ([[part[0], part[1][k:k + 1]] for k in (0, 3)] + [[part[0][3:4], part[1]]] if len(part) == 2 else
-                          [[part[0][5 % n:5 % n + 1]]])
+        forms = [part] + (
+            [[part[0], part[1][k : k + 1]] for k in (0, 3)] + [[part[0][3:4], part[1]]]
+            if len(part) == 2
+            else [[part[0][5 % n : 5 % n + 1]]]
+        )
         for form in forms:
             with np.errstate(all="ignore"):
                 whole = [np.broadcast_to(a, n).copy() for a in form]
@@ -192,7 +267,7 @@ def check_block(oracle, report, op, lp, types):
     if np.dtype(ins[0]).kind == "c" and op in INEXACT | INEXACT_IN_COMPLEX or op in ("logaddexp", "logaddexp2"):
         return
     for i in range(0, len(arrays[0]), 7 if len(arrays) == 2 else 1):
-        single = [a[i:i + 1] for a in arrays]
+        single = [a[i : i + 1] for a in arrays]
         _, seen = with_flags(lambda: ufunc(*single, signature=numpy_signature))
         steps = " ".join(str(a.itemsize) for a in single)
         _, flags = oracle.ask(f"block {op} {lp} 1 {steps}", single, [(c, 1) for c in outs])
@@ -217,7 +292,9 @@ def check_fold(oracle, report, op, lp, types):
         ok = agree(ours[0], theirs, 0)
         if not whole and not ok.all():
             with np.errstate(all="ignore"):
-                ok = np.isclose(ours[0], theirs, rtol={"e": 0.02, "f": 1e-4, "F": 1e-4}.get(ins[0], 1e-11), equal_nan=True)
+                ok = np.isclose(
+                    ours[0], theirs, rtol={"e": 0.02, "f": 1e-4, "F": 1e-4}.get(ins[0], 1e-11), equal_nan=True
+                )
                 if op == "add":
                     ok |= np.abs(ours[0] - theirs) <= np.abs(a).sum(dtype="d") * np.finfo(ins[0]).eps * 4
         report.values(f"fold {op} {ins} n={n}", [a], ours[0], theirs, ok)
@@ -227,7 +304,9 @@ def check_casts(oracle, report):
     for x, y in itertools.product(DTYPES, DTYPES):
         a = np.concatenate([specials(x), randoms(x, 100)])
         if np.dtype(x).kind in "fc":
-            more = np.array([2.0**k * s + d for k in (7, 8, 15, 16, 31, 32, 63, 64) for s in (1, -1) for d in (-1, -.5, 0, .5, 1)])
+            more = np.array(
+                [2.0**k * s + d for k in (7, 8, 15, 16, 31, 32, 63, 64) for s in (1, -1) for d in (-1, -0.5, 0, 0.5, 1)]
+            )
             with np.errstate(all="ignore"):
                 a = np.concatenate([a, more.astype(x)])
         a = a[:1024]
@@ -237,9 +316,9 @@ def check_casts(oracle, report):
         ours, _ = oracle.ask(f"cast {names[0]} {names[1]} {len(a)}", [a], [(y, len(a))])
         report.values(f"cast {names[0]} to {names[1]}", [a], ours[0], theirs, agree(ours[0], theirs, 0))
         for i in range(len(a)):
-            _, seen = with_flags(lambda: np.repeat(a[i:i + 1], 8).astype(y))
-            _, flags = oracle.ask(f"cast {names[0]} {names[1]} 1", [a[i:i + 1]], [(y, 1)])
-            report.flags(f"cast {names[0]} to {names[1]}", [a[i:i + 1]], flags, seen)
+            _, seen = with_flags(lambda: np.repeat(a[i : i + 1], 8).astype(y))
+            _, flags = oracle.ask(f"cast {names[0]} {names[1]} 1", [a[i : i + 1]], [(y, 1)])
+            report.flags(f"cast {names[0]} to {names[1]}", [a[i : i + 1]], flags, seen)
 
 
 def main():
