@@ -10,7 +10,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from .runner import CONFIGS, Checker, Failure, Tally, run_config
+from .runner import CONFIGS, EVERY, Checker, Failure, Tally, run_config
 from .shrink import script, shrink
 
 KEPT = Path(__file__).with_name("regressions")
@@ -23,7 +23,7 @@ def main() -> int:
     )
     parser.add_argument("--minutes", type=float, default=0, help="stop after so many minutes")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--config", action="append", choices=list(CONFIGS), help="only this configuration (repeatable)")
+    parser.add_argument("--config", action="append", choices=list(EVERY), help="only this configuration (repeatable)")
     parser.add_argument("--jobs", type=int, default=2, help="workers at a time")
     parser.add_argument("--without", default="", help="kinds of statements to leave out, by function name, with commas")
     parser.add_argument("--index", type=int, help="only this program")

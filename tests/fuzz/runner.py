@@ -37,6 +37,13 @@ CONFIGS = {
     f"--inline-size 16 --window-size 7 --spill {tempfile.gettempdir()}",
 }
 
+# On a machine with a GPU: everything there, and only what is worth it.
+GPU_CONFIGS = {
+    "gpu": "--gpus 1 --min-gpu-chunk 1 --inline-size 0",
+    "mixed-gpu": "--gpus 1 --min-gpu-chunk 256 --window-size 50",
+}
+EVERY = {**CONFIGS, **GPU_CONFIGS}
+
 
 @dataclass
 class Failure:
@@ -55,7 +62,7 @@ class Tally:
 
 def environment(config: str) -> dict[str, str]:
     path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH", "")]))
-    return {**os.environ, "NUMLOOM_CONFIG": CONFIGS[config], "NUMLOOM_FALLBACK_WARNINGS": "0", "PYTHONPATH": path}
+    return {**os.environ, "NUMLOOM_CONFIG": EVERY[config], "NUMLOOM_FALLBACK_WARNINGS": "0", "PYTHONPATH": path}
 
 
 def run_config(

@@ -12,7 +12,7 @@ import numpy
 from . import execute
 from .generator import replay
 from .program import Program, Step
-from .runner import CONFIGS, Checker, Failure
+from .runner import EVERY, Checker, Failure
 
 Wrong = Callable[[Program], str | None]
 
@@ -144,7 +144,7 @@ def script(program: Program, config: str, words: str) -> str:
             lines.append(f"    {step.code}")
     lines += ['    return {k: v for k, v in locals().items() if k[0] == "v"}\n\n', 'if __name__ == "__main__":']
     also = f", {json.dumps(sorted(loose))}" if loose else ""
-    lines.append(f"    replay(program, {json.dumps(CONFIGS[config])}{also})\n")
+    lines.append(f"    replay(program, {json.dumps(EVERY[config])}{also})\n")
     text = "\n".join(lines)
     if "numpy." in text:
         text = text.replace("from tests", "import numpy\n\nfrom tests", 1)

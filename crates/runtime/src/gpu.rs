@@ -3,7 +3,7 @@
 
 use crate::error::{ErrorKind, ExecError};
 use crate::mapper::Slab;
-use crate::operation::{Kind, Operation};
+use crate::operation::{Kind, Operation, Place};
 use crate::plan::FusedPlan;
 use crate::prepare::{self, Bases, FusedTask};
 use crate::provenance::Provenance;
@@ -105,7 +105,12 @@ pub fn can_do(op: &Operation) -> bool {
     let dtype = |k: usize| op.reads().nth(k).map(|p| p.view.dtype);
     let out = op.outs.first().map(|p| &p.view);
     match library.form() {
-        Form::MatMul => matches!(dtype(0), Some(DType::F32 | DType::F64 | DType::C64 | DType::C128)),
+        Form::MatMul => {
+            let lies_well = |p: &Place| matrix(p.view.dtype.size() as isize, &p.view.shape, &p.view.strides);
+            let known = matches!(dtype(0), Some(DType::F32 | DType::F64 | DType::C64 | DType::C128));
+            let result = op.outs.first().and_then(lies_well).is_some_and(|c| !c.transposed);
+            known && result && op.reads().all(|p| lies_well(p).is_some())
+        }
         Form::Accumulate { op: Some(_), .. } => dtype(0) == out.map(|v| v.dtype) && out.is_some_and(|v| v.ndim() <= 2),
         Form::Sort { .. } => {
             let run = op.reads().next().map(|p| &p.view);
@@ -157,14 +162,16 @@ pub fn enqueue_library(device: &Device, op: &Operation, args: &Args) -> Result<(
 fn product(device: &Device, args: &Args) -> Option<std::result::Result<(), CudaError>> {
     let (a, b, c) = (&args.ins[0], &args.ins[1], &args.outs[0]);
     let nd = c.shape.len();
-    let (m, n, k) = (c.shape[nd - 2], c.shape[nd - 1], a.shape[nd - 1]);
-    let batch: usize = c.shape[..nd - 2].iter().product();
+    let matrix = |v: &RawView| {
+        let found = matrix(v.dtype.size() as isize, &v.shape, &v.strides)?;
+        Some(Matrix { ptr: v.ptr as u64, ..found })
+    };
     let product = Product {
         dtype: c.dtype,
-        m,
-        n,
-        k,
-        batch,
+        m: c.shape[nd - 2],
+        n: c.shape[nd - 1],
+        k: a.shape[nd - 1],
+        batch: c.shape[..nd - 2].iter().product(),
         a: matrix(a)?,
         b: matrix(b)?,
         c: matrix(c).filter(|c| !c.transposed)?,
@@ -174,32 +181,26 @@ fn product(device: &Device, args: &Args) -> Option<std::result::Result<(), CudaE
     Some(unsafe { device.product(&product) })
 }
 
-fn matrix(v: &RawView) -> Option<Matrix> {
-    let (nd, size) = (v.shape.len(), v.dtype.size() as isize);
-    let (rows, columns) = (v.shape[nd - 2], v.shape[nd - 1]);
-    let (down, across) = (v.strides[nd - 2], v.strides[nd - 1]);
+/// How cuBLAS reads a matrix, or a batch of them: one axis dense, the other and the batches evenly apart.
+fn matrix(size: isize, shape: &[usize], strides: &[isize]) -> Option<Matrix> {
+    let (nd, leading) = (shape.len(), |apart: isize| (apart / size) as usize);
+    let (rows, columns) = (*shape.get(nd.checked_sub(2)?)?, shape[nd - 1]);
+    // Along an axis of one element any stride will do.
+    let across = if columns <= 1 { size } else { strides[nd - 1] };
+    let down = if rows <= 1 { columns.max(1) as isize * across.max(size) } else { strides[nd - 2] };
     let fits = |dense: isize, apart: isize, inner: usize| {
-        (dense == size || inner <= 1) && apart % size == 0 && apart >= inner.max(1) as isize * size
+        dense == size && apart % size == 0 && apart >= inner.max(1) as isize * size
     };
     let (transposed, leading) = if fits(across, down, columns) {
-        (false, down / size)
+        (false, leading(down))
     } else if fits(down, across, rows) {
-        (true, across / size)
-    } else if rows <= 1 && across == size {
-        (false, columns.max(1) as isize)
-    } else if columns <= 1 && down == size {
-        (true, rows.max(1) as isize)
+        (true, leading(across))
     } else {
         return None;
     };
-    // Batches must be evenly apart.
-    let outer = &v.shape[..nd - 2];
-    let batch_stride = match outer.iter().zip(&v.strides[..nd - 2]).filter(|(d, _)| **d > 1).collect::<Vec<_>>()[..] {
-        [] => 0,
-        [(_, s)] => *s / size,
-        _ => return None,
-    };
-    Some(Matrix { ptr: v.ptr as u64, transposed, leading: leading as usize, batch_stride: batch_stride as i64 })
+    let mut outer = shape[..nd - 2].iter().zip(strides).filter(|(d, _)| **d > 1);
+    let batch_stride = outer.next().map_or(0, |(_, s)| *s as i64 / size as i64);
+    outer.next().is_none().then_some(Matrix { ptr: 0, transposed, leading, batch_stride })
 }
 
 /// Waits for everything that was put into streams.

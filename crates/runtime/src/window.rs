@@ -86,7 +86,8 @@ fn start_threads() {
         return;
     }
     spill::watch();
-    SCHEDULER.start(numloom_config::current().cpus, reserved::devices() > 0);
+    // A simulated device may be busy for long; a GPU only takes what it is given.
+    SCHEDULER.start(numloom_config::current().cpus, reserved::devices() > 0 && !reserved::are_gpus());
     WINDOW.stop.store(false, Ordering::Release);
     let spawned = std::thread::Builder::new().name("numloom-utility".into()).spawn(|| WINDOW.tend());
     // Without a utility thread every flush happens at sync points: slower, still right.
