@@ -136,8 +136,9 @@ def uniform(*shape):
 
 def definite(n):
     a = uniform(n, n)
-    a = (a + a.T) / 2
-    a[numpy.arange(n), numpy.arange(n)] += n
+    a = (a + a.T) / (2 * n)
+    # Eigenvalues far apart: a hundred iterations are not too many.
+    a[numpy.arange(n), numpy.arange(n)] += numpy.linspace(1, 1e4, n, dtype="f4")
     return a, uniform(n)
 
 
