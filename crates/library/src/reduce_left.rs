@@ -12,7 +12,8 @@ use std::ops::Range;
 /// `out = ((first op x[i]) op x[i + 1]) ...` along `axis`; the first operand is the initial value, or else `x[0]`.
 ///
 /// Inputs: x, and a bool mask of its shape if there is one; what it excludes is skipped. The output has x's shape
-/// with extent 1 along the axis. x is cast to the loop's types as it is read, the result to the output's type.
+/// with extent 1 along the axis. x is cast to the loop's types as it is read, the result to the output's type. As in
+/// NumPy, the first operand passes through the output, and its type, on the way.
 pub struct ReduceLeft {
     run: BlockFn,
     /// The loop's types: of the running fold (the first input and the output), and of what is folded in.
@@ -91,6 +92,19 @@ impl ReduceLeft {
         })
     }
 
+    /// Reads the first row as the loop's type, through the output's.
+    unsafe fn read_first(&self, args: &Args, runs: &[Run], width: usize, totals: &mut Row) {
+        let stored = args.outs[0].dtype;
+        if stored == self.total {
+            return self.read(args, runs, 0, self.total, totals);
+        }
+        let mut row = Row::uninit();
+        self.read(args, runs, 0, stored, &mut row);
+        with_type!(self.total, T => {
+            read_run::<T>(stored, row.as_ptr() as *const u8, stored.size() as isize, totals.as_mut_ptr() as *mut T, width)
+        })
+    }
+
     /// Folds the columns `range` of a row in.
     unsafe fn fold(&self, totals: &mut Row, row: &Row, range: Range<usize>) {
         let total = (totals.as_mut_ptr() as *mut u8).add(range.start * self.total.size());
@@ -146,6 +160,7 @@ impl LibraryOp for ReduceLeft {
         let runs = self.runs(args, columns);
         let first = match &self.initial {
             Some(value) => {
+                let value = value.cast(args.outs[0].dtype).cast(self.total);
                 let (bytes, size) = (value.bytes.as_ptr(), self.total.size());
                 for j in 0..width {
                     std::ptr::copy_nonoverlapping(bytes, (totals.as_mut_ptr() as *mut u8).add(j * size), size);
@@ -153,7 +168,7 @@ impl LibraryOp for ReduceLeft {
                 0
             }
             None => {
-                self.read(args, &runs, 0, self.total, &mut totals);
+                self.read_first(args, &runs, width, &mut totals);
                 1
             }
         };

@@ -193,14 +193,9 @@ pub fn outer<'py>(op: ScalarOp, args: &Bound<'py, PyTuple>, kwargs: Option<&Boun
     if args.len() != 2 || op.nin() != 2 {
         return Err(Stop::ToNumpy);
     }
-    let (first, second) = (args.get_item(0)?, args.get_item(1)?);
-    let (a, b) = (Input::from_py(&first)?, Input::from_py(&second)?);
+    let (a, b) = (Input::from_py(&args.get_item(0)?)?, Input::from_py(&args.get_item(1)?)?);
     let keywords = Keywords::parse(op, &[], kwargs)?;
-    // Python's numbers have no axes, and stay what they are.
-    if a.is_weak() || b.is_weak() {
-        drop((a, b));
-        return call_full(py, op, &[first, second], &keywords);
-    }
+    // Python's numbers count as arrays here.
     let (a, b) = (a.resolve(py)?.into_array(py)?, b.resolve(py)?.into_array(py)?);
     let a = handle::wrap(py, before(a, b.view.ndim())?)?.into_bound(py);
     let b = handle::wrap(py, b)?.into_bound(py);
@@ -258,10 +253,14 @@ pub fn at<'py>(op: ScalarOp, args: &Bound<'py, PyTuple>, kwargs: Option<&Bound<'
     let (items, _) = index::parse(&indices).map_err(|_| Stop::ToNumpy)?;
     let plan = index::plan(py, &base.view, &items).map_err(|_| Stop::ToNumpy)?;
     plan.check_bounds(py).map_err(|_| Stop::ToNumpy)?;
-    let line = base.view.ndim() == 1 && plan.has_picked() && matches!(items[..], [Item::Indices(_)]);
-    let name = if as_given && line { name_at(op, dtype) } else { "at" };
-    let update = Update { apply: element_update(op, lp, dtype), name };
     let selected = Selected::new(py, &base, &plan)?;
+    // The places of a single index array, or just one.
+    let line = match items[..] {
+        [Item::Indices(_) | Item::Mask(_)] => true,
+        _ => !plan.has_picked() && selected.shape.iter().product::<usize>() == 1,
+    };
+    let plain = as_given && line && base.view.ndim() == 1 && values.view.ndim() <= 1;
+    let update = Update { apply: element_update(op, lp, dtype), name: if plain { name_at(op, dtype) } else { "at" } };
     let values = values.with_view(selected.spread(&values.view)?);
     warn_complex(py, types.outs()[0], dtype)?;
     selected.update(py, &values, update)?;

@@ -57,6 +57,10 @@ fn reduction_loop(op: ScalarOp, input: DType, dtype: Option<DType>, out: Option<
     if matches!(op, LogicalAnd | LogicalOr | LogicalXor) {
         return if dtype.is_none_or(|d| d == DType::Bool) { loop_of_bools(op) } else { None };
     }
+    // Truths compare alike in any type, and only they stay what they are.
+    if op.is_comparison() && input == DType::Bool && dtype.is_none() {
+        return loop_of_bools(op);
+    }
     let widened = match (op, input.kind()) {
         (Add | Multiply, Kind::Bool | Kind::Signed) => DType::I64,
         (Add | Multiply, Kind::Unsigned) => DType::U64,
@@ -64,8 +68,9 @@ fn reduction_loop(op: ScalarOp, input: DType, dtype: Option<DType>, out: Option<
     };
     let lp = match (dtype, out) {
         (Some(d), _) => {
-            let arg = ArgType::Strong(d);
-            loop_with_signature(op, &[arg, arg], &[None, None, Some(d)])
+            // The exponent is the only operand that is not of the output's type.
+            let second = if op == ScalarOp::Ldexp { input } else { d };
+            loop_with_signature(op, &[ArgType::Strong(d), ArgType::Strong(second)], &[None, None, Some(d)])
         }
         (None, Some(out)) => loop_for(op, &[ArgType::Strong(out), ArgType::Strong(input)]),
         (None, None) => loop_for(op, &[ArgType::Strong(widened); 2]),
@@ -89,7 +94,11 @@ pub fn fold<'py>(py: Python<'py>, op: ScalarOp, input: &Array, f: &Fold<'py>) ->
     };
     let lp = reduction_loop(op, input.view.dtype, f.dtype, out_array.as_ref().map(|o| o.view.dtype));
     let lp = lp.ok_or(Stop::ToNumpy)?;
-    let from_the_left = !is_associative(op);
+    // NumPy begins with what the output makes of the first element.
+    let through_output = op.identity() == Identity::None
+        && f.axes.len() == 1
+        && out_array.as_ref().is_some_and(|o| o.view.dtype != op.loops()[lp as usize].outs()[0]);
+    let from_the_left = !is_associative(op) || through_output;
     if from_the_left && f.axes.len() > 1 {
         return Err(Stop::ToNumpy);
     }
@@ -108,7 +117,7 @@ pub fn fold<'py>(py: Python<'py>, op: ScalarOp, input: &Array, f: &Fold<'py>) ->
     let watch = Watch::new(py);
     let flags = if from_the_left {
         fold_left(op, lp, input, f, initial, &target, &watch)
-    } else if f.axes.is_empty() && initial.is_none() && f.mask.is_none() {
+    } else if f.axes.iter().all(|&a| input.view.shape[a] == 1) && initial.is_none() && f.mask.is_none() {
         let first = Operand::Value(Value::from_i128(dtype, 0));
         match op {
             // Their identity is one for numbers that are not negative.
@@ -174,6 +183,11 @@ fn initial_value(op: ScalarOp, dtype: DType, input: &Array, f: &Fold<'_>) -> Nat
             Some(_) => Err(Stop::ToNumpy),
             None => v.value(dtype).map(Some),
         },
+        Initial::Identity if op == ScalarOp::BitwiseAnd => {
+            // All ones as far as the output can hold them.
+            let narrow = f.out.as_ref().map(|o| o.borrow().array.view.dtype).filter(|&o| o != dtype);
+            Ok(narrow.map(|o| Value::from_i128(o, -1).cast(dtype)))
+        }
         Initial::First if needed => Err(Stop::ToNumpy),
         Initial::Identity if op.identity() == Identity::None && needed => Err(Stop::ToNumpy),
         _ => Ok(None),
