@@ -26,6 +26,9 @@ pub struct ReduceLeft {
 /// Folds that run side by side, which is also a tile.
 const COLUMNS: usize = 256;
 
+/// Fewer columns than these are folded one by one, along the axis.
+const NARROW: usize = 8;
+
 /// Room for a row of any type.
 type Row = MaybeUninit<[u128; COLUMNS]>;
 
@@ -80,6 +83,19 @@ impl ReduceLeft {
         runs
     }
 
+    /// Row `i` of the tile as dense elements to fold in: where it lies if it is dense, else read into `row`.
+    unsafe fn items(&self, args: &Args, runs: &[Run], i: usize, row: &mut Row) -> *const u8 {
+        let x = &args.ins[0];
+        if let [r] = runs
+            && x.dtype == self.item
+            && r.steps[0] == self.item.size() as isize
+        {
+            return x.ptr.offset(r.offsets[0] + i as isize * x.strides[self.axis]);
+        }
+        self.read(args, runs, i, self.item, row);
+        row.as_ptr() as *const u8
+    }
+
     /// Reads row `i` of the tile as dense elements of `dtype`.
     unsafe fn read(&self, args: &Args, runs: &[Run], i: usize, dtype: DType, row: &mut Row) {
         let x = &args.ins[0];
@@ -106,15 +122,38 @@ impl ReduceLeft {
     }
 
     /// Folds the columns `range` of a row in.
-    unsafe fn fold(&self, totals: &mut Row, row: &Row, range: Range<usize>) {
+    unsafe fn fold(&self, totals: &mut Row, items: *const u8, range: Range<usize>) {
         let total = (totals.as_mut_ptr() as *mut u8).add(range.start * self.total.size());
-        let item = (row.as_ptr() as *const u8).add(range.start * self.item.size());
+        let item = items.add(range.start * self.item.size());
         let ins = [In { ptr: total, step: self.total.size() }, In { ptr: item, step: self.item.size() }];
         fp_raise((self.run)(range.len(), ins.as_ptr(), &total));
     }
 
+    /// Folds the rows `range` in, column after column.
+    unsafe fn fold_along(&self, args: &Args, runs: &[Run], range: Range<usize>, totals: &mut Row) {
+        let x = &args.ins[0];
+        let (step, size) = (x.strides[self.axis], self.item.size());
+        let mut row = Row::uninit();
+        for (r, k) in runs.iter().flat_map(|r| (0..r.n).map(move |k| (r, k))) {
+            let column = x.ptr.offset(r.offsets[0] + k as isize * r.steps[0]);
+            let total = (totals.as_mut_ptr() as *mut u8).add((r.at + k) * self.total.size());
+            let mut ins = [In { ptr: total, step: self.total.size() }, In { ptr: total, step: size }];
+            let mut flags = 0;
+            for start in range.clone().step_by(COLUMNS) {
+                let n = COLUMNS.min(range.end - start);
+                let src = column.offset(start as isize * step);
+                with_type!(self.item, T => read_run::<T>(x.dtype, src, step, row.as_mut_ptr() as *mut T, n));
+                for i in 0..n {
+                    ins[1].ptr = (row.as_ptr() as *const u8).add(i * size);
+                    flags |= (self.run)(1, ins.as_ptr(), &total);
+                }
+            }
+            fp_raise(flags);
+        }
+    }
+
     /// Folds in what the mask lets through of row `i`.
-    unsafe fn fold_masked(&self, args: &Args, runs: &[Run], i: usize, totals: &mut Row, row: &Row) {
+    unsafe fn fold_masked(&self, args: &Args, runs: &[Run], i: usize, totals: &mut Row, items: *const u8) {
         let mask = &args.ins[1];
         for r in runs {
             let at = mask.ptr.offset(r.offsets[1] + i as isize * mask.strides[self.axis]);
@@ -126,7 +165,7 @@ impl ReduceLeft {
                     j += 1;
                 }
                 if j > start {
-                    self.fold(totals, row, r.at + start..r.at + j);
+                    self.fold(totals, items, r.at + start..r.at + j);
                 }
                 j += 1;
             }
@@ -172,11 +211,16 @@ impl LibraryOp for ReduceLeft {
                 1
             }
         };
-        for i in first..len {
-            self.read(args, &runs, i, self.item, &mut row);
-            match args.ins.len() {
-                1 => self.fold(&mut totals, &row, 0..width),
-                _ => self.fold_masked(args, &runs, i, &mut totals, &row),
+        match args.ins.len() {
+            1 if width < NARROW => self.fold_along(args, &runs, first..len, &mut totals),
+            n => {
+                for i in first..len {
+                    let items = self.items(args, &runs, i, &mut row);
+                    match n {
+                        1 => self.fold(&mut totals, items, 0..width),
+                        _ => self.fold_masked(args, &runs, i, &mut totals, items),
+                    }
+                }
             }
         }
         let out = &args.outs[0];

@@ -203,15 +203,19 @@ pub fn outer<'py>(op: ScalarOp, args: &Bound<'py, PyTuple>, kwargs: Option<&Boun
 }
 
 /// What `at` does with one element of type `dtype`: reads it, runs the loop, and casts the result back.
-fn element_update(op: ScalarOp, lp: u8, dtype: DType) -> BinaryFn {
+fn element_update(op: ScalarOp, lp: u8, dtype: DType) -> Fold {
     let types = &op.loops()[lp as usize];
     let (first, result) = (types.ins()[0], types.outs()[0]);
     if op.nin() == 2 && first == dtype && result == dtype {
-        return element_loop(op, lp);
+        return match op {
+            // Half precision overflows in the loop's conversions, which say so.
+            ScalarOp::Add | ScalarOp::Multiply if dtype != DType::F16 => library_fold(op, lp),
+            _ => Fold::Call(element_loop(op, lp)),
+        };
     }
     let value_step = types.ins().get(1).map_or(0, |t| t.size());
     let (read, run, write) = (cast_fn(dtype, first), block_fn(op, lp as usize), cast_fn(result, dtype));
-    Arc::new(move |x, value, out| {
+    Fold::Call(Arc::new(move |x, value, out| {
         let (mut arg, mut made) = (0u128, 0u128);
         let (arg, made) = (&raw mut arg as *mut u8, &raw mut made as *mut u8);
         let ins = [In { ptr: arg, step: first.size() }, In { ptr: value, step: value_step }];
@@ -221,7 +225,7 @@ fn element_update(op: ScalarOp, lp: u8, dtype: DType) -> BinaryFn {
             fp_raise(run(1, ins.as_ptr(), &made));
             fp_raise(write(1, &In { ptr: made, step: result.size() }, &out));
         }
-    })
+    }))
 }
 
 /// `ufunc.at(a, indices, b)`, without `b` for ufuncs of one argument.
@@ -260,7 +264,7 @@ pub fn at<'py>(op: ScalarOp, args: &Bound<'py, PyTuple>, kwargs: Option<&Bound<'
         _ => !plan.has_picked() && selected.shape.iter().product::<usize>() == 1,
     };
     let plain = as_given && line && base.view.ndim() == 1 && values.view.ndim() <= 1;
-    let update = Update { apply: element_update(op, lp, dtype), name: if plain { name_at(op, dtype) } else { "at" } };
+    let update = Update { fold: element_update(op, lp, dtype), name: if plain { name_at(op, dtype) } else { "at" } };
     let values = values.with_view(selected.spread(&values.view)?);
     warn_complex(py, types.outs()[0], dtype)?;
     selected.update(py, &values, update)?;
@@ -278,7 +282,7 @@ fn name_at(op: ScalarOp, dtype: DType) -> &'static str {
 }
 
 struct Update {
-    apply: BinaryFn,
+    fold: Fold,
     /// The name in warnings.
     name: &'static str,
 }
@@ -333,7 +337,7 @@ impl Selected {
             return Ok(());
         }
         let ins: SmallVec<[&Array; 3]> = self.indices.iter().chain([values]).collect();
-        let scatter = ScatterApply::new(&self.axes, update.apply, update.name);
+        let scatter = ScatterApply::new(&self.axes, update.fold, update.name);
         let watch = Watch::new(py);
         let flags = record::library(Box::new(scatter), &ins, &[&self.base], || watch.here());
         Ok(watch.finish(flags.map_err(|e| failed(py, e))?, update.name, &self.base)?)
