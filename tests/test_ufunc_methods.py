@@ -1,5 +1,8 @@
 """Every ufunc's reduce, accumulate, reduceat, outer and at, over dtypes and axes: native, and as in NumPy."""
 
+# Every closure is called before its loop goes on.
+# ruff: noqa: B023
+
 from __future__ import annotations
 
 import contextlib
@@ -209,6 +212,8 @@ KEYWORDS = {
     "out i8": lambda np, f, x: f.reduce(x, axis=0, out=np.zeros(6, "i8")),
     "out bool": lambda np, f, x: f.reduce(x, axis=0, out=np.zeros(6, bool)),
     "out c16": lambda np, f, x: f.reduce(x, axis=0, out=(np.zeros(6, "c16"),)),
+    "out of one": lambda np, f, x: f.reduce(x[:1], axis=0, out=np.zeros(6, "i4")),
+    "out no axis": lambda np, f, x: f.reduce(x, axis=(), out=np.zeros((4, 6), "i4")),
     "out shape": lambda np, f, x: f.reduce(x, axis=0, out=np.zeros(5)),
     "out keepdims": lambda np, f, x: f.reduce(x, axis=0, out=np.zeros((1, 6)), keepdims=True),
     "accumulate dtype f4": lambda np, f, x: f.accumulate(x, dtype="f4"),

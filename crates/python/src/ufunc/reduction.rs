@@ -4,6 +4,7 @@ use super::arguments::{Axes, axes, bind, flag, given, is_no_value};
 use super::call::refuse_negative_powers;
 use super::input::{Input, Native, Stop, failed};
 use super::keywords::{mask, outputs};
+use super::products::cast;
 use super::resolve::{loop_for, loop_with_signature};
 use crate::fperr::Watch;
 use crate::handle::{self, NdArray};
@@ -125,7 +126,11 @@ pub fn fold<'py>(py: Python<'py>, op: ScalarOp, input: &Array, f: &Fold<'py>) ->
                 let op = MapOp::Scalar { op, lp };
                 record::map(op, &[first, Operand::Array(input)], &[&target], None, || watch.here())
             }
-            _ => record::map(MapOp::Copy, &[Operand::Array(input)], &[&target], None, || watch.here()),
+            // What the loop makes of an element shows in an output of another type.
+            _ => {
+                let seen = if target.view.dtype == dtype { input.clone() } else { cast(py, input.clone(), dtype)? };
+                record::map(MapOp::Copy, &[Operand::Array(&seen)], &[&target], None, || watch.here())
+            }
         }
     } else {
         record::reduce(op, lp, input, &f.axes, &target, f.mask.as_ref(), initial, || watch.here())
