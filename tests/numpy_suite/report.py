@@ -108,7 +108,9 @@ DIFFERENCES = """\
   written.
 - With `where=` and an `out=` that overlaps an operand, unselected elements of the output keep their values. NumPy casts
   them to the loop's dtype and back when that is another.
-- `np.add.at(uint64_array, i, 1)` adds whole numbers. NumPy goes by way of float64 and loses digits above 2**53.
+- `reduce` and `reduceat` of `power`, `float_power`, `arctan2` and `ldexp` fold all elements, from the left. On machines
+  with AVX-512, NumPy's vector loops for floats skip all but the last along contiguous axes:
+  `power.reduce([2., 3., 2.])` is 4 there instead of 64.
 - Sums of halves are accumulated in single precision everywhere; NumPy does so for contiguous axes only.
 - Sums, products, elementary functions and complex products may differ in the last places, because they are computed
   in another order or by other algorithms. Errors are a few units in the last place, as NumPy's are.

@@ -4,7 +4,7 @@
 //! values for one place the last one wins, and `ufunc.at` folds them one after another.
 
 use crate::element::with_size;
-use crate::fold::BinaryFn;
+use crate::fold::{Combine, Fold, with_fold};
 use crate::gather::{AHEAD, Rest, copy_run, prefetch};
 use crate::index::{BLOCK, Indexed, Indexing, Mode};
 use crate::walk::{Walk, ensure, ensure_operands, piece, pieces};
@@ -31,17 +31,17 @@ impl Put {
 }
 
 /// `x[index...] = op(x[index...], values)`, one position after another, repeated places included.
-/// Operands as for `Put`; the values have the dtype of the loop's second input.
+/// Operands as for `Put`; the values have the dtype of the loop's second input, which is x's unless it is a `Call`.
 pub struct ScatterApply {
     indexing: Indexing,
-    apply: BinaryFn,
+    fold: Fold,
     ufunc: &'static str,
 }
 
 impl ScatterApply {
     /// `ufunc` is named in warnings.
-    pub fn new(axes: &[usize], apply: BinaryFn, ufunc: &'static str) -> ScatterApply {
-        ScatterApply { indexing: Indexing::new(axes, Mode::Raise), apply, ufunc }
+    pub fn new(axes: &[usize], fold: Fold, ufunc: &'static str) -> ScatterApply {
+        ScatterApply { indexing: Indexing::new(axes, Mode::Raise), fold, ufunc }
     }
 }
 
@@ -222,11 +222,21 @@ impl LibraryOp for ScatterApply {
         if phase == 0 {
             return indexed.check(tile);
         }
-        for_each_run(&indexed, args, tile, |to, value, steps, n| {
+        if let Fold::Call(apply) = &self.fold {
+            return for_each_run(&indexed, args, tile, |to, value, steps, n| {
+                for i in 0..n as isize {
+                    let to = to.offset(i * steps[0]);
+                    apply(to, value.offset(i * steps[1]), to);
+                }
+            });
+        }
+        let (dtype, values) = (indexed.base.dtype, args.ins[args.ins.len() - 1].dtype);
+        ensure(values == dtype && self.fold.fits(dtype), self.name(), "dtypes differ")?;
+        with_fold!(self.fold, dtype, T, f => for_each_run(&indexed, args, tile, |to, value, steps, n| {
             for i in 0..n as isize {
-                let to = to.offset(i * steps[0]);
-                (self.apply)(to, value.offset(i * steps[1]), to);
+                let (to, value) = (to.offset(i * steps[0]) as *mut T, value.offset(i * steps[1]) as *const T);
+                to.write_unaligned(f.combine(to.read_unaligned(), value.read_unaligned()));
             }
-        })
+        }))
     }
 }

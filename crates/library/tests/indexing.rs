@@ -3,7 +3,7 @@ mod harness;
 use harness::*;
 use numloom_ir::DType;
 use numloom_library::{
-    BinaryFn, CountTrue, LibraryError, Mode, Nonzero, Pack, Put, ScatterApply, SearchSorted, Take, Unpack,
+    BinaryFn, CountTrue, Fold, LibraryError, Mode, Nonzero, Pack, Put, ScatterApply, SearchSorted, Take, Unpack,
 };
 use std::sync::Arc;
 
@@ -87,7 +87,7 @@ fn at_folds_repeated_places_in_order() {
         });
         let ins: Vec<&Array> = at.iter().chain([&values]).collect();
         let axes: Vec<usize> = (0..count).collect();
-        run(&mut rng, &ScatterApply::new(&axes, apply.clone(), "add"), &ins, &[&x]).unwrap();
+        run(&mut rng, &ScatterApply::new(&axes, Fold::Call(apply.clone()), "add"), &ins, &[&x]).unwrap();
         assert_same(&x.list(), &want.list(), "at");
     }
 }

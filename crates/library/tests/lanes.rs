@@ -1,8 +1,8 @@
 //! Operations along an axis: scans, extremes, sorts, reduceat.
 mod harness;
 use harness::*;
-use numloom_ir::DType;
-use numloom_library::{Accumulate, ArgReduce, BinaryFn, Fold, LibraryError, ReduceAt, Sort};
+use numloom_ir::{DType, ScalarOp, Value};
+use numloom_library::{Accumulate, ArgReduce, BinaryFn, Fold, LibraryError, ReduceAt, ReduceLeft, Sort};
 use std::sync::Arc;
 
 const SHAPES: [(&[usize], usize); 9] = [
@@ -269,4 +269,39 @@ fn reduceat_follows_numpy() {
     bad.set(&[1], (5.0, 0.0));
     let error = run(&mut rng, &ReduceAt::new(Fold::Add, 0, "add"), &[&x, &bad], &[&Array::dense(DType::F64, &[2])]);
     assert_eq!(error, Err(LibraryError::Index("index 5 out-of-bounds in add.reduceat [0, 5)".into())));
+}
+
+#[test]
+fn reduce_left_begins_with_the_first_or_the_initial() {
+    let mut rng = Rng(77);
+    for dtype in [DType::I64, DType::F64, DType::C128] {
+        let lp = ScalarOp::Subtract.loop_for(dtype).unwrap() as u8;
+        for (shape, axis) in SHAPES {
+            for (initial, masked) in [(false, false), (true, false), (true, true)] {
+                if !initial && shape[axis] == 0 {
+                    continue;
+                }
+                let x = Array::random(&mut rng, DType::I8, shape, false);
+                let mask = Array::strided(&mut rng, DType::Bool, shape);
+                mask.fill(|_| ((!masked || rng.below(3) > 0) as u8 as f64, 0.0));
+                let mut out_shape = shape.to_vec();
+                out_shape[axis] = 1;
+                let out = Array::strided(&mut rng, dtype, &out_shape);
+                let op = ReduceLeft::new(ScalarOp::Subtract, lp, axis, initial.then(|| Value::from_i128(dtype, 5)));
+                let ins: &[&Array] = if masked { &[&x, &mask] } else { &[&x] };
+                run(&mut rng, &op, ins, &[&out]).unwrap();
+                each_index(&outer(shape, axis), |o| {
+                    let kept = x.lane(o, axis).into_iter().zip(mask.lane(o, axis)).filter(|(_, m)| m.0 != 0.0);
+                    let mut kept = kept.map(|(v, _)| v.0);
+                    let first = if initial { 5.0 } else { kept.next().unwrap() };
+                    let want = (kept.fold(first, |a, v| a - v), 0.0);
+                    let got = out.get(&with_axis(o, axis, 0));
+                    assert!(same(got, want), "{dtype} {shape:?} {axis}: {got:?} {want:?}");
+                });
+            }
+        }
+    }
+    let (nothing, out) = (Array::dense(DType::F64, &[0]), Array::dense(DType::F64, &[1]));
+    let lp = ScalarOp::Subtract.loop_for(DType::F64).unwrap() as u8;
+    assert!(run(&mut rng, &ReduceLeft::new(ScalarOp::Subtract, lp, 0, None), &[&nothing], &[&out]).is_err());
 }

@@ -137,6 +137,14 @@ fn refuse_negative(py: Python<'_>, exponent: &Input<'_>) -> Native<()> {
     if negative { Err(Stop::ToNumpy) } else { Ok(()) }
 }
 
+/// `check_exponent` for all elements of an array that are folded in as exponents, in the type `dtype`.
+pub fn refuse_negative_powers(py: Python<'_>, op: ScalarOp, dtype: DType, exponents: &Array) -> Native<()> {
+    let may_be = op == ScalarOp::Power
+        && dtype.kind() == numloom_ir::Kind::Signed
+        && !matches!(exponents.view.dtype.kind(), numloom_ir::Kind::Bool | numloom_ir::Kind::Unsigned);
+    if may_be && any_negative(py, exponents)? { Err(Stop::ToNumpy) } else { Ok(()) }
+}
+
 fn any_negative(py: Python<'_>, a: &Array) -> Native<bool> {
     let below = compute(py, ScalarOp::Less, &[Input::Array(a.clone()), Input::Int(0)])?;
     let any = super::reduction::fold_all(py, ScalarOp::LogicalOr, &below)?;

@@ -89,10 +89,6 @@ impl<'py> Input<'py> {
         }
     }
 
-    pub fn is_weak(&self) -> bool {
-        !matches!(self.arg_type(), ArgType::Strong(_))
-    }
-
     /// The operand of a loop that computes in `dtype`; NumPy raises for Python numbers that do not fit.
     #[inline]
     pub fn operand(&self, dtype: DType) -> Native<Operand<'_>> {

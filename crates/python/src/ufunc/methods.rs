@@ -1,20 +1,22 @@
 //! `ufunc.accumulate`, `reduceat`, `outer` and `at`.
 
 use super::arguments::{axis, bind, given};
-use super::call::compute;
-use super::input::{Input, Native, Stop, failed};
-use super::keywords::outputs;
+use super::call::{call_full, compute, refuse_negative_powers};
+use super::input::{Input, Native, Stop, failed, filled};
+use super::keywords::{Keywords, outputs};
 use super::products::cast;
-use super::reduction::{reduction_loop, result};
+use super::reduction::{result, scan_loop};
+use crate::assign::warn_complex;
 use crate::fperr::Watch;
 use crate::handle::{self, NdArray};
+use crate::index::{self, Item, Plan};
 use crate::{convert, provenance};
-use numloom_ir::promote::{ArgType, Casting, can_cast, weak_dtype};
-use numloom_ir::view::{broadcast_shapes, keep_order_strides};
-use numloom_ir::{DType, Dims, ScalarOp, View};
+use numloom_ir::promote::ArgType;
+use numloom_ir::view::keep_order_strides;
+use numloom_ir::{DType, Dims, ScalarOp, Value, View};
 use numloom_library::{Accumulate, BinaryFn, Fold, LibraryOp, ReduceAt, ScatterApply};
-use numloom_loops::{In, block_fn, fp_raise};
-use numloom_runtime::{Array, record};
+use numloom_loops::{In, block_fn, cast_fn, fp_raise};
+use numloom_runtime::{Array, MapOp, Operand, record};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use smallvec::SmallVec;
@@ -65,15 +67,13 @@ fn folded_into<'py>(
     out: Option<Bound<'py, NdArray>>,
 ) -> Native<Py<PyAny>> {
     let at = || provenance::here(py);
-    let array = match &out {
-        Some(o) => {
-            let a = handle::sized(o)?;
-            if a.view.dtype != dtype || a.view.shape != *shape {
-                return Err(Stop::ToNumpy);
-            }
-            a
-        }
-        None => {
+    let target = out.as_ref().map(handle::sized).transpose()?;
+    if target.as_ref().is_some_and(|t| t.view.shape != *shape) {
+        return Err(Stop::ToNumpy);
+    }
+    let array = match &target {
+        Some(t) if t.view.dtype == dtype => t.clone(),
+        _ => {
             // The axes lie as the input's do.
             let strides = keep_order_strides(dtype.size(), shape, &[&ins[0].view.strides]);
             let view = View { dtype, offset: 0, shape: shape.clone(), strides };
@@ -84,6 +84,10 @@ fn folded_into<'py>(
     let watch = Watch::new(py);
     let flags = record::library(op, ins, &[&array], || watch.here()).map_err(|e| failed(py, e))?;
     watch.finish(flags, name, &array)?;
+    if let Some(t) = target.filter(|t| t.view.dtype != dtype) {
+        let flags = record::map(MapOp::Copy, &[Operand::Array(&array)], &[&t], None, || watch.here());
+        watch.finish(flags.map_err(|e| failed(py, e))?, name, &t)?;
+    }
     Ok(result(py, array, out)?)
 }
 
@@ -97,8 +101,12 @@ pub fn accumulate_array<'py>(
     out: Option<Bound<'py, NdArray>>,
 ) -> Native<Py<PyAny>> {
     let out_dtype = out.as_ref().map(|o| o.borrow().array.view.dtype);
-    let lp = reduction_loop(op, input.view.dtype, dtype, out_dtype).ok_or(Stop::ToNumpy)?;
+    let lp = scan_loop(op, input.view.dtype, dtype, out_dtype).ok_or(Stop::ToNumpy)?;
     let dtype = op.loops()[lp as usize].outs()[0];
+    if let Some(rest) = input.view.shape[axis].checked_sub(1) {
+        let exponents = input.with_view(input.view.slice(axis, rest.min(1), 1, rest));
+        refuse_negative_powers(py, op, dtype, &exponents)?;
+    }
     let scan = Accumulate::new(library_fold(op, lp), axis);
     folded_into(py, Box::new(scan), &[input], &input.view.shape, dtype, out)
 }
@@ -149,8 +157,9 @@ pub fn reduceat<'py>(
     let out = writeable(given(&out))?;
     let out_dtype = out.as_ref().map(|o| o.borrow().array.view.dtype);
     let dtype = convert::dtype_option(given(&dtype))?;
-    let lp = reduction_loop(op, input.view.dtype, dtype, out_dtype).ok_or(Stop::ToNumpy)?;
+    let lp = scan_loop(op, input.view.dtype, dtype, out_dtype).ok_or(Stop::ToNumpy)?;
     let dtype = op.loops()[lp as usize].outs()[0];
+    refuse_negative_powers(py, op, dtype, &input)?;
     let mut shape = input.view.shape.clone();
     shape[at] = indices.view.shape[0];
     let fold = ReduceAt::new(library_fold(op, lp), at, op.name());
@@ -163,109 +172,174 @@ fn integer_indices<'py>(py: Python<'py>, obj: &Bound<'py, PyAny>) -> Native<Arra
     if a.view.dtype.is_integer() { Ok(cast(py, a, DType::I64)?) } else { Err(Stop::ToNumpy) }
 }
 
-/// `op` of every pair of elements: the axes of `a`, then those of `b`.
-pub fn outer_arrays(py: Python<'_>, op: ScalarOp, a: Array, b: Array) -> Native<Array> {
-    if a.view.ndim() + b.view.ndim() > 64 {
+/// The array with `n` axes of extent 1 after its own.
+fn before(a: Array, n: usize) -> Native<Array> {
+    if a.view.ndim() + n > 64 {
         return Err(Stop::ToNumpy);
     }
-    let mut view = a.view.clone();
-    for _ in 0..b.view.ndim() {
-        view = view.expand(view.ndim());
-    }
-    let spread = a.with_view(view);
+    let view = (0..n).fold(a.view.clone(), |view, _| view.expand(view.ndim()));
+    Ok(a.with_view(view))
+}
+
+/// `op` of every pair of elements: the axes of `a`, then those of `b`.
+pub fn outer_arrays(py: Python<'_>, op: ScalarOp, a: Array, b: Array) -> Native<Array> {
+    let spread = before(a, b.view.ndim())?;
     compute(py, op, &[Input::Array(spread), Input::Array(b)])
 }
 
-/// `ufunc.outer(A, B)`.
+/// `ufunc.outer(A, B, **kwargs)`.
 pub fn outer<'py>(op: ScalarOp, args: &Bound<'py, PyTuple>, kwargs: Option<&Bound<'py, PyDict>>) -> Native<Py<PyAny>> {
     let py = args.py();
-    if kwargs.is_some_and(|k| !k.is_empty()) || args.len() != 2 || op.nin() != 2 || op.nout() != 1 {
+    if args.len() != 2 || op.nin() != 2 {
         return Err(Stop::ToNumpy);
     }
-    let a = Input::from_py(&args.get_item(0)?)?;
-    let b = Input::from_py(&args.get_item(1)?)?;
-    if a.is_weak() || b.is_weak() {
-        return Ok(handle::wrap_result(py, compute(py, op, &[a, b])?)?);
-    }
+    let (a, b) = (Input::from_py(&args.get_item(0)?)?, Input::from_py(&args.get_item(1)?)?);
+    let keywords = Keywords::parse(op, &[], kwargs)?;
+    // Python's numbers count as arrays here.
     let (a, b) = (a.resolve(py)?.into_array(py)?, b.resolve(py)?.into_array(py)?);
-    Ok(handle::wrap_result(py, outer_arrays(py, op, a, b)?)?)
+    let a = handle::wrap(py, before(a, b.view.ndim())?)?.into_bound(py);
+    let b = handle::wrap(py, b)?.into_bound(py);
+    call_full(py, op, &[a, b], &keywords)
 }
 
-/// `ufunc.at(a, indices, b)` for integer index arrays; other indices are NumPy's.
+/// What `at` does with one element of type `dtype`: reads it, runs the loop, and casts the result back.
+fn element_update(op: ScalarOp, lp: u8, dtype: DType) -> Fold {
+    let types = &op.loops()[lp as usize];
+    let (first, result) = (types.ins()[0], types.outs()[0]);
+    if op.nin() == 2 && first == dtype && result == dtype {
+        return match op {
+            // Half precision overflows in the loop's conversions, which say so.
+            ScalarOp::Add | ScalarOp::Multiply if dtype != DType::F16 => library_fold(op, lp),
+            _ => Fold::Call(element_loop(op, lp)),
+        };
+    }
+    let value_step = types.ins().get(1).map_or(0, |t| t.size());
+    let (read, run, write) = (cast_fn(dtype, first), block_fn(op, lp as usize), cast_fn(result, dtype));
+    Fold::Call(Arc::new(move |x, value, out| {
+        let (mut arg, mut made) = (0u128, 0u128);
+        let (arg, made) = (&raw mut arg as *mut u8, &raw mut made as *mut u8);
+        let ins = [In { ptr: arg, step: first.size() }, In { ptr: value, step: value_step }];
+        // SAFETY: the library hands an element of the array and a value in the loop's type; the cells hold any type.
+        unsafe {
+            fp_raise(read(1, &In { ptr: x, step: dtype.size() }, &arg));
+            fp_raise(run(1, ins.as_ptr(), &made));
+            fp_raise(write(1, &In { ptr: made, step: result.size() }, &out));
+        }
+    }))
+}
+
+/// `ufunc.at(a, indices, b)`, without `b` for ufuncs of one argument.
 pub fn at<'py>(op: ScalarOp, args: &Bound<'py, PyTuple>, kwargs: Option<&Bound<'py, PyDict>>) -> Native<Py<PyAny>> {
     let py = args.py();
     let [a, indices, b] = bind(["a", "indices", "b"], args, kwargs)?;
-    let (Some(a), Some(indices), Some(b)) = (a, indices, b) else { return Err(Stop::ToNumpy) };
+    let (Some(a), Some(indices)) = (a, indices) else { return Err(Stop::ToNumpy) };
     let handle = a.cast::<NdArray>().map_err(|_| Stop::ToNumpy)?;
-    if op.nin() != 2 || op.nout() != 1 || !handle.borrow().writeable {
+    if op.nin() != 1 + b.is_some() as usize || op.nout() != 1 || !handle.borrow().writeable {
         return Err(Stop::ToNumpy);
     }
     let base = handle::sized(handle)?;
-    let values = Input::from_py(&b)?.resolve(py)?;
     let dtype = base.view.dtype;
-    let lp = super::resolve::loop_for(op, &[ArgType::Strong(dtype), values.arg_type()]).ok_or(Stop::ToNumpy)?;
+    // Python's numbers count as arrays here.
+    let values = b.map(|b| Input::from_py(&b)?.resolve(py)?.into_array(py)).transpose()?;
+    let mut arguments: SmallVec<[ArgType; 2]> = SmallVec::from_slice(&[ArgType::Strong(dtype)]);
+    arguments.extend(values.as_ref().map(|v| ArgType::Strong(v.view.dtype)));
+    let lp = super::resolve::loop_for(op, &arguments).ok_or(Stop::ToNumpy)?;
     let types = &op.loops()[lp as usize];
-    let casts = match values.arg_type() {
-        ArgType::Strong(d) => can_cast(d, types.ins()[1], Casting::Safe),
-        _ => true,
-    };
-    if types.ins()[0] != dtype || types.outs()[0] != dtype || !casts || op == ScalarOp::Power {
-        return Err(Stop::ToNumpy);
-    }
-    let as_given = weak_dtype(values.arg_type(), None) == dtype;
-    let values = match values.array() {
-        Some(v) => cast(py, v.clone(), types.ins()[1])?,
-        None => super::input::filled(py, values.value(types.ins()[1])?, &[])?,
-    };
-    let mut index_arrays: SmallVec<[Array; 2]> = SmallVec::new();
-    match indices.cast::<PyTuple>() {
-        Ok(t) => {
-            for i in t.iter() {
-                index_arrays.push(integer_indices(py, &i)?);
-            }
+    let as_given = types.ins()[0] == dtype && values.as_ref().is_some_and(|v| v.view.dtype == dtype);
+    let values = match values {
+        Some(v) => {
+            refuse_negative_powers(py, op, types.ins()[0], &v)?;
+            cast(py, v, types.ins()[1])?
         }
-        Err(_) => index_arrays.push(integer_indices(py, &indices)?),
-    }
-    if index_arrays.is_empty() || index_arrays.len() > base.view.ndim() {
-        return Err(Stop::ToNumpy);
-    }
-    let name = if as_given { name_at(op, &base, &index_arrays) } else { "at" };
-    scatter(py, &base, &index_arrays, &values, element_loop(op, lp), name)?;
+        None => filled(py, Value::from_i128(DType::Bool, 0), &[])?,
+    };
+    // Indices that select nothing in NumPy's eyes are refused in NumPy's words.
+    let (items, _) = index::parse(&indices).map_err(|_| Stop::ToNumpy)?;
+    let plan = index::plan(py, &base.view, &items).map_err(|_| Stop::ToNumpy)?;
+    plan.check_bounds(py).map_err(|_| Stop::ToNumpy)?;
+    let selected = Selected::new(py, &base, &plan)?;
+    // The places of a single index array, or just one.
+    let line = match items[..] {
+        [Item::Indices(_) | Item::Mask(_)] => true,
+        _ => !plan.has_picked() && selected.shape.iter().product::<usize>() == 1,
+    };
+    let plain = as_given && line && base.view.ndim() == 1 && values.view.ndim() <= 1;
+    let update = Update { fold: element_update(op, lp, dtype), name: if plain { name_at(op, dtype) } else { "at" } };
+    let values = values.with_view(selected.spread(&values.view)?);
+    warn_complex(py, types.outs()[0], dtype)?;
+    selected.update(py, &values, update)?;
     Ok(py.None())
 }
 
-/// What warnings call `op.at`: NumPy names the ufunc where it has a loop for just this.
-fn name_at(op: ScalarOp, base: &Array, indices: &[Array]) -> &'static str {
+/// What warnings call `op.at` of 1-d arrays without casts: NumPy names the ufunc where it has a loop for just this.
+fn name_at(op: ScalarOp, dtype: DType) -> &'static str {
     use ScalarOp::*;
-    let own_loop = match op {
-        Add | Subtract | Multiply | FloorDivide | Maximum | Minimum | Fmax | Fmin => true,
-        Divide => !base.view.dtype.is_complex(),
-        _ => false,
-    };
-    let line = base.view.ndim() == 1 && matches!(indices, [i] if i.view.ndim() == 1);
-    if own_loop && line { op.name() } else { "at" }
+    match op {
+        Add | Subtract | Multiply | FloorDivide | Maximum | Minimum | Fmax | Fmin => op.name(),
+        Divide if !dtype.is_complex() => op.name(),
+        _ => "at",
+    }
 }
 
-fn scatter(
-    py: Python<'_>,
-    base: &Array,
-    indices: &[Array],
-    values: &Array,
-    apply: BinaryFn,
+struct Update {
+    fold: Fold,
+    /// The name in warnings.
     name: &'static str,
-) -> Native<()> {
-    let common = broadcast_shapes(indices.iter().map(|i| &i.view.shape[..])).ok_or(Stop::ToNumpy)?;
-    let full: Dims = common.iter().chain(&base.view.shape[indices.len()..]).copied().collect();
-    let values = values.with_view(values.view.broadcast_to(&full).ok_or(Stop::ToNumpy)?);
-    let mut spread: SmallVec<[Array; 3]> = SmallVec::new();
-    for i in indices {
-        spread.push(i.with_view(i.view.broadcast_to(&common).ok_or(Stop::ToNumpy)?));
+}
+
+/// The places that an index selects, as a scatter takes them.
+struct Selected {
+    base: Array,
+    indices: SmallVec<[Array; 2]>,
+    /// Numbers of the picked axes, for errors.
+    axes: Dims,
+    /// The shape of the selection, and where each of the scatter's axes stands in it.
+    shape: Dims,
+    order: Dims,
+}
+
+impl Selected {
+    fn new(py: Python<'_>, x: &Array, plan: &Plan) -> Native<Selected> {
+        if plan.has_picked() {
+            let (axes, gathered) = (plan.result_axes(), plan.gathered_shape());
+            let mut order: Dims = SmallVec::from_elem(0, axes.len());
+            for (i, &a) in axes.iter().enumerate() {
+                order[a] = i;
+            }
+            return Ok(Selected {
+                base: x.with_view(plan.base()),
+                indices: plan.indices(),
+                axes: plan.axes(),
+                shape: axes.iter().map(|&a| gathered[a]).collect(),
+                order,
+            });
+        }
+        // A view: every place once, as the only element of a new axis.
+        let view = plan.basic().cloned().or_else(|| plan.flagged()).ok_or(Stop::ToNumpy)?;
+        let view = view.expand(0);
+        let zero = filled(py, Value::from_i128(DType::I64, 0), &[1])?;
+        Ok(Selected {
+            shape: view.shape.clone(),
+            order: (0..view.ndim()).collect(),
+            base: x.with_view(view),
+            indices: SmallVec::from_iter([zero]),
+            axes: Dims::from_slice(&[0]),
+        })
     }
-    spread.push(values);
-    let refs: SmallVec<[&Array; 3]> = spread.iter().collect();
-    let axes: Dims = (0..indices.len()).collect();
-    let scatter = ScatterApply::new(&axes, apply, name);
-    let watch = Watch::new(py);
-    let flags = record::library(Box::new(scatter), &refs, &[base], || watch.here()).map_err(|e| failed(py, e))?;
-    Ok(watch.finish(flags, name, base)?)
+
+    /// Values for every selected place, in the scatter's order of axes.
+    fn spread(&self, values: &View) -> Native<View> {
+        Ok(values.broadcast_to(&self.shape).ok_or(Stop::ToNumpy)?.transpose(&self.order))
+    }
+
+    fn update(&self, py: Python<'_>, values: &Array, update: Update) -> Native<()> {
+        if self.shape.contains(&0) {
+            return Ok(());
+        }
+        let ins: SmallVec<[&Array; 3]> = self.indices.iter().chain([values]).collect();
+        let scatter = ScatterApply::new(&self.axes, update.fold, update.name);
+        let watch = Watch::new(py);
+        let flags = record::library(Box::new(scatter), &ins, &[&self.base], || watch.here());
+        Ok(watch.finish(flags.map_err(|e| failed(py, e))?, update.name, &self.base)?)
+    }
 }

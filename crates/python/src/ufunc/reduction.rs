@@ -1,16 +1,19 @@
 //! `ufunc.reduce`: folding an array over axes.
 
 use super::arguments::{Axes, axes, bind, flag, given, is_no_value};
+use super::call::refuse_negative_powers;
 use super::input::{Input, Native, Stop, failed};
 use super::keywords::{mask, outputs};
+use super::products::cast;
 use super::resolve::{loop_for, loop_with_signature};
 use crate::fperr::Watch;
 use crate::handle::{self, NdArray};
 use crate::{convert, provenance};
-use numloom_ir::promote::{ArgType, promote};
+use numloom_ir::promote::ArgType;
 use numloom_ir::view::keep_order_strides;
 use numloom_ir::{DType, Dims, Identity, Kind, ScalarOp, Strides, Value, View};
-use numloom_runtime::{Array, MapOp, Operand, record};
+use numloom_library::ReduceLeft;
+use numloom_runtime::{Array, ExecError, MapOp, Operand, record};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use smallvec::SmallVec;
@@ -37,17 +40,27 @@ pub struct Fold<'py> {
     pub mask: Option<Array>,
 }
 
-/// Operations whose folds may be regrouped. The others fold strictly from the left, which is NumPy's job.
+/// Operations whose folds may be regrouped. The others fold strictly from the left, over one axis.
 fn is_associative(op: ScalarOp) -> bool {
     use ScalarOp::*;
     matches!(op, Maximum | Minimum | Fmax | Fmin) || op.identity() != Identity::None
 }
 
-/// The loop a reduction runs in: two equal inputs and an output of the same type.
-pub fn reduction_loop(op: ScalarOp, input: DType, dtype: Option<DType>, out: Option<DType>) -> Option<u8> {
+/// The loop of `accumulate` and `reduceat`: two equal inputs and an output of the same type.
+pub fn scan_loop(op: ScalarOp, input: DType, dtype: Option<DType>, out: Option<DType>) -> Option<u8> {
+    let same = |lp: &u8| op.loops()[*lp as usize].ins().iter().all(|t| *t == op.loops()[*lp as usize].outs()[0]);
+    reduction_loop(op, input, dtype, out).filter(same)
+}
+
+/// The loop a reduction runs in: its first input and its output have the same type.
+fn reduction_loop(op: ScalarOp, input: DType, dtype: Option<DType>, out: Option<DType>) -> Option<u8> {
     use ScalarOp::{Add, LogicalAnd, LogicalOr, LogicalXor, Multiply};
     if matches!(op, LogicalAnd | LogicalOr | LogicalXor) {
         return if dtype.is_none_or(|d| d == DType::Bool) { loop_of_bools(op) } else { None };
+    }
+    // Truths compare alike in any type, and only they stay what they are.
+    if op.is_comparison() && input == DType::Bool && dtype.is_none() {
+        return loop_of_bools(op);
     }
     let widened = match (op, input.kind()) {
         (Add | Multiply, Kind::Bool | Kind::Signed) => DType::I64,
@@ -56,18 +69,17 @@ pub fn reduction_loop(op: ScalarOp, input: DType, dtype: Option<DType>, out: Opt
     };
     let lp = match (dtype, out) {
         (Some(d), _) => {
-            let arg = ArgType::Strong(d);
-            loop_with_signature(op, &[arg, arg], &[None, None, Some(d)])
+            // The exponent is the only operand that is not of the output's type.
+            let second = if op == ScalarOp::Ldexp { input } else { d };
+            loop_with_signature(op, &[ArgType::Strong(d), ArgType::Strong(second)], &[None, None, Some(d)])
         }
-        (None, Some(o)) if promote(o, input) != o => None,
-        (None, out) => {
-            let arg = ArgType::Strong(out.unwrap_or(widened));
-            loop_for(op, &[arg, arg])
-        }
+        (None, Some(out)) => loop_for(op, &[ArgType::Strong(out), ArgType::Strong(input)]),
+        (None, None) => loop_for(op, &[ArgType::Strong(widened); 2]),
     }?;
     let types = &op.loops()[lp as usize];
-    let t = types.ins()[0];
-    if types.ins()[1] == t && types.outs()[0] == t { Some(lp) } else { None }
+    // NumPy warns about each imaginary part that is lost in an output.
+    let drops_imaginary = types.outs()[0].is_complex() && out.is_some_and(|o| !o.is_complex());
+    if types.ins()[0] == types.outs()[0] && !drops_imaginary { Some(lp) } else { None }
 }
 
 fn loop_of_bools(op: ScalarOp) -> Option<u8> {
@@ -82,9 +94,20 @@ pub fn fold<'py>(py: Python<'py>, op: ScalarOp, input: &Array, f: &Fold<'py>) ->
         None => None,
     };
     let lp = reduction_loop(op, input.view.dtype, f.dtype, out_array.as_ref().map(|o| o.view.dtype));
-    let lp = lp.filter(|_| is_associative(op)).ok_or(Stop::ToNumpy)?;
+    let lp = lp.ok_or(Stop::ToNumpy)?;
+    // NumPy begins with what the output makes of the first element.
+    let through_output = op.identity() == Identity::None
+        && f.axes.len() == 1
+        && out_array.as_ref().is_some_and(|o| o.view.dtype != op.loops()[lp as usize].outs()[0]);
+    let from_the_left = !is_associative(op) || through_output;
+    if from_the_left && f.axes.len() > 1 {
+        return Err(Stop::ToNumpy);
+    }
     let dtype = op.loops()[lp as usize].outs()[0];
     let initial = initial_value(op, dtype, input, f)?;
+    if from_the_left && let Some(exponents) = exponents(input, &f.axes, initial.is_some()) {
+        refuse_negative_powers(py, op, dtype, &exponents)?;
+    }
     let final_view = reduced_view(input, f.mask.as_ref(), &f.axes, dtype, f.keepdims);
     let out = match out_array {
         Some(o) if o.view.shape != final_view.shape => return Err(Stop::ToNumpy),
@@ -93,7 +116,9 @@ pub fn fold<'py>(py: Python<'py>, op: ScalarOp, input: &Array, f: &Fold<'py>) ->
     };
     let target = if f.keepdims { out.clone() } else { out.with_view(with_axes(&out.view, &f.axes)) };
     let watch = Watch::new(py);
-    let flags = if f.axes.is_empty() && initial.is_none() && f.mask.is_none() {
+    let flags = if from_the_left {
+        fold_left(op, lp, input, f, initial, &target, &watch)
+    } else if f.axes.iter().all(|&a| input.view.shape[a] == 1) && initial.is_none() && f.mask.is_none() {
         let first = Operand::Value(Value::from_i128(dtype, 0));
         match op {
             // Their identity is one for numbers that are not negative.
@@ -101,13 +126,52 @@ pub fn fold<'py>(py: Python<'py>, op: ScalarOp, input: &Array, f: &Fold<'py>) ->
                 let op = MapOp::Scalar { op, lp };
                 record::map(op, &[first, Operand::Array(input)], &[&target], None, || watch.here())
             }
-            _ => record::map(MapOp::Copy, &[Operand::Array(input)], &[&target], None, || watch.here()),
+            // What the loop makes of an element shows in an output of another type.
+            _ => {
+                let seen = if target.view.dtype == dtype { input.clone() } else { cast(py, input.clone(), dtype)? };
+                record::map(MapOp::Copy, &[Operand::Array(&seen)], &[&target], None, || watch.here())
+            }
         }
     } else {
         record::reduce(op, lp, input, &f.axes, &target, f.mask.as_ref(), initial, || watch.here())
     };
     watch.finish(flags.map_err(|e| failed(py, e))?, "reduce", &out)?;
     Ok(out)
+}
+
+/// What is folded into the first element, or into the initial value.
+fn exponents(input: &Array, axes: &[usize], after_initial: bool) -> Option<Array> {
+    match *axes {
+        _ if after_initial => Some(input.clone()),
+        [axis] => {
+            let rest = input.view.shape[axis].checked_sub(1)?;
+            Some(input.with_view(input.view.slice(axis, rest.min(1), 1, rest)))
+        }
+        _ => None,
+    }
+}
+
+/// Folds over the only axis in `f`, or over one of extent 1, strictly from the left.
+fn fold_left(
+    op: ScalarOp,
+    lp: u8,
+    input: &Array,
+    f: &Fold<'_>,
+    initial: Option<Value>,
+    target: &Array,
+    watch: &Watch<'_>,
+) -> Result<u8, ExecError> {
+    let ndim = input.view.ndim();
+    let axis = f.axes.first().copied();
+    let spread = |a: &Array| match axis {
+        Some(_) => a.clone(),
+        None => a.with_view(a.view.expand(ndim)),
+    };
+    let mask = f.mask.as_ref().and_then(|m| Some(spread(&m.with_view(m.view.broadcast_to(&input.view.shape)?))));
+    let input = spread(input);
+    let ins: SmallVec<[&Array; 2]> = std::iter::once(&input).chain(&mask).collect();
+    let reduce = ReduceLeft::new(op, lp, axis.unwrap_or(ndim), initial);
+    record::library(Box::new(reduce), &ins, &[&spread(target)], || watch.here())
 }
 
 /// The value folded in first, in the loop's type; NumPy raises where there must be one and is none.
@@ -124,6 +188,11 @@ fn initial_value(op: ScalarOp, dtype: DType, input: &Array, f: &Fold<'_>) -> Nat
             Some(_) => Err(Stop::ToNumpy),
             None => v.value(dtype).map(Some),
         },
+        Initial::Identity if op == ScalarOp::BitwiseAnd => {
+            // All ones as far as the output can hold them.
+            let narrow = f.out.as_ref().map(|o| o.borrow().array.view.dtype).filter(|&o| o != dtype);
+            Ok(narrow.map(|o| Value::from_i128(o, -1).cast(dtype)))
+        }
         Initial::First if needed => Err(Stop::ToNumpy),
         Initial::Identity if op.identity() == Identity::None && needed => Err(Stop::ToNumpy),
         _ => Ok(None),

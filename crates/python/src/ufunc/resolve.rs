@@ -1,6 +1,6 @@
 //! Which dtype loop a call runs in: NumPy's resolution, remembered per operation and argument types.
 
-use numloom_ir::promote::{self, ArgType};
+use numloom_ir::promote::{self, ArgType, Casting, can_cast};
 use numloom_ir::{DType, Loop, ScalarOp};
 use std::sync::atomic::{AtomicU8, Ordering};
 
@@ -71,9 +71,10 @@ pub fn loop_with_signature(op: ScalarOp, args: &[ArgType], fixed: &[Option<DType
     {
         return Some(lp);
     }
-    // Its exponent is an integer whatever the output is, and NumPy casts no argument to it that does not fit.
-    if op == ScalarOp::Ldexp {
-        return None;
-    }
-    op.loops().iter().position(fits).map(|l| l as u8)
+    // NumPy casts no argument of it that does not fit, for its exponent is an integer whatever the output is.
+    let takes = |l: &Loop| {
+        op != ScalarOp::Ldexp
+            || args.iter().zip(l.ins()).all(|(a, t)| matches!(a, ArgType::Strong(d) if can_cast(*d, *t, Casting::Safe)))
+    };
+    op.loops().iter().position(|l| fits(l) && takes(l)).map(|l| l as u8)
 }
