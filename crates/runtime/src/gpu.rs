@@ -95,15 +95,6 @@ pub fn enqueue(device: &Device, bases: &Bases, task: &FusedTask, slab: Option<&S
             _ => device.run(&launch),
         }
     };
-    let started = started.and_then(|()| {
-        if std::env::var_os("NUMLOOM_GPU_WAIT").is_some() {
-            if let Err(e) = device.wait() {
-                eprintln!("KERNEL FAILED {e} domain {domain:?} reduced {reduced:?} operands {of:?} outputs {results:?} kernel {:#?}", plan.compiled.kernel);
-                return Err(e);
-            }
-        }
-        Ok(())
-    });
     let op = task.ops.first();
     started.map_err(|e| failure(e, op.map_or("task", |o| o.name()), op.map_or(Provenance::default(), |o| o.at)))
 }

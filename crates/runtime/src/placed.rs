@@ -100,7 +100,7 @@ fn refuge(bytes: usize) -> Option<(*mut u8, Memory)> {
     }
     let size = reserved::rounded(bytes);
     if memory::try_take(Memory::ZeroCopy, size) {
-        match reserved::pool(Memory::ZeroCopy).and_then(|z| z.take(size)) {
+        match reserved::pool(Memory::ZeroCopy).and_then(|z| z.take(size).ok()) {
             Some(p) => return Some((p, Memory::ZeroCopy)),
             None => memory::give(Memory::ZeroCopy, size),
         }

@@ -69,7 +69,7 @@ pub fn allocate_near(nbytes: usize) -> Option<(*mut u8, Memory)> {
         return None;
     }
     for memory in near_first.filter(|&m| memory::try_take(m, size)) {
-        match reserved::pool(memory).and_then(|p| p.take(size)) {
+        match reserved::pool(memory).and_then(|p| p.take(size).ok()) {
             Some(p) => return Some((p, memory)),
             None => memory::give(memory, size),
         }
@@ -88,9 +88,9 @@ pub fn allocate_in(memory: Memory, nbytes: usize) -> Result<*mut u8, NoMemory> {
         e.0.bytes = nbytes;
         e
     })?;
-    pool.take(size).ok_or_else(|| {
+    pool.take(size).map_err(|said| {
         memory::give(memory, size);
-        NoMemory::new(memory, nbytes)
+        said.map_or_else(|| NoMemory::new(memory, nbytes), |said| NoMemory::failed(memory, said))
     })
 }
 

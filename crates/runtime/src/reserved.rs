@@ -5,7 +5,7 @@ use crate::gpu;
 use crate::memory::Memory;
 use crate::region::Region;
 use numloom_config::{Domain, GpuBackend, Machine};
-use numloom_cuda::Device;
+use numloom_cuda::{CudaError, Device};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock, OnceLock};
 
@@ -155,12 +155,16 @@ impl Reserved {
         made.as_ref()
     }
 
-    /// A block; its bytes were taken from the budget before.
-    pub fn take(&self, size: usize) -> Option<*mut u8> {
+    /// A block; its bytes were taken from the budget before. Where it was not for want of room, what the device said.
+    pub fn take(&self, size: usize) -> Result<*mut u8, Option<String>> {
         if let Some(device) = self.gpu() {
-            return device.alloc(size).ok().map(|at| at as *mut u8);
+            return device.alloc(size).map(|at| at as *mut u8).map_err(|e| match e {
+                CudaError::OutOfMemory { .. } => None,
+                other => Some(other.to_string()),
+            });
         }
-        self.region()?.take(size, if size >= PAGE { PAGE } else { ALIGN })
+        let region = self.region().ok_or(None)?;
+        region.take(size, if size >= PAGE { PAGE } else { ALIGN }).ok_or(None)
     }
 
     /// # Safety
