@@ -3,6 +3,7 @@
 
 use crate::error::{ErrorKind, ExecError};
 use crate::mapper::Slab;
+use crate::memory::Memory;
 use crate::operation::{Kind, Operation, Place};
 use crate::plan::FusedPlan;
 use crate::prepare::{self, Bases, FusedTask};
@@ -12,7 +13,7 @@ use numloom_cuda::ops::blas::{Matrix, Product};
 use numloom_cuda::ops::scan::Scan;
 use numloom_cuda::ops::sort::Sort;
 use numloom_cuda::{CudaError, Device, FusedLaunch, Operand, Options, Output, Prepared, Report, Search};
-use numloom_ir::DType;
+use numloom_ir::{DType, View};
 use numloom_library::{Args, Form, RawView};
 use parking_lot::Mutex;
 use smallvec::SmallVec;
@@ -57,10 +58,20 @@ fn failure(e: CudaError, op: &'static str, at: Provenance) -> ExecError {
 #[derive(Default)]
 pub struct OnGpu(OnceLock<Option<Arc<Prepared>>>);
 
-/// Whether GPUs can run the kernel.
+/// Whether GPUs can run the kernel on arrays that lie like these.
 pub fn can_run(plan: &FusedPlan) -> bool {
-    let Some(device) = reserved::gpu(crate::memory::Memory::Framebuffer(0)) else { return false };
-    plan.on_gpu.0.get_or_init(|| device.prepare(&plan.compiled.kernel).ok()).is_some()
+    let Some(device) = reserved::gpu(Memory::Framebuffer(0)) else { return false };
+    let prepared = || {
+        let aligned = plan.spots().all(|s| is_aligned(&s.view));
+        if aligned { device.prepare(&plan.compiled.kernel).ok() } else { None }
+    };
+    plan.on_gpu.0.get_or_init(prepared).is_some()
+}
+
+/// A GPU reads elements only where their size divides the address. Blocks start where it does.
+fn is_aligned(view: &View) -> bool {
+    let size = view.dtype.size();
+    view.offset % size == 0 && view.strides.iter().all(|s| s.unsigned_abs() % size == 0)
 }
 
 /// Puts a fused task, or a slab of it, into the device's stream.
@@ -102,6 +113,9 @@ pub fn enqueue(device: &Device, bases: &Bases, task: &FusedTask, slab: Option<&S
 /// Whether GPUs can do a library operation on arrays like these.
 pub fn can_do(op: &Operation) -> bool {
     let Kind::Library(library) = &op.kind else { return false };
+    if !op.reads().chain(&op.outs).all(|p| is_aligned(&p.view)) {
+        return false;
+    }
     let dtype = |k: usize| op.reads().nth(k).map(|p| p.view.dtype);
     let out = op.outs.first().map(|p| &p.view);
     match library.form() {
@@ -114,7 +128,7 @@ pub fn can_do(op: &Operation) -> bool {
         Form::Accumulate { op: Some(_), .. } => dtype(0) == out.map(|v| v.dtype) && out.is_some_and(|v| v.ndim() <= 2),
         Form::Sort { .. } => {
             let run = op.reads().next().map(|p| &p.view);
-            let dense = |v: &numloom_ir::View| v.ndim() == 1 && v.is_c_contiguous();
+            let dense = |v: &View| v.ndim() == 1 && v.is_c_contiguous();
             run.is_some_and(|v| dense(v) && !v.dtype.is_complex() && v.size() < 1 << 31) && out.is_some_and(dense)
         }
         _ => false,
