@@ -78,7 +78,7 @@ fn is_aligned(view: &View) -> bool {
 pub fn enqueue(device: &Device, bases: &Bases, task: &FusedTask, slab: Option<&Slab>) -> Result<()> {
     let plan = task.plan;
     let (domain, operands, outputs) = prepare::operands(bases, task, slab)?;
-    let of: SmallVec<[Operand; 8]> =
+    let mut of: SmallVec<[Operand; 8]> =
         operands.iter().map(|o| Operand { ptr: o.ptr as u64, strides: &o.strides }).collect();
     let results: SmallVec<[Output; 4]> = outputs
         .iter()
@@ -89,6 +89,11 @@ pub fn enqueue(device: &Device, bases: &Bases, task: &FusedTask, slab: Option<&S
             initial: o.initial,
         })
         .collect();
+    if domain.contains(&0) {
+        // Arrays without elements have no bytes, and a kernel may look at an operand before it looks at its extents.
+        let somewhere = results.first().map_or(0, |o| o.ptr & !255);
+        of.iter_mut().for_each(|o| o.ptr = somewhere);
+    }
     let reduced: SmallVec<[bool; 8]> = (0..domain.len()).map(|a| plan.reduced >> a.min(63) & 1 == 1).collect();
     let launch = FusedLaunch {
         kernel: &plan.compiled.kernel,
