@@ -140,14 +140,14 @@ pub fn enqueue_library(device: &Device, op: &Operation, args: &Args) -> Result<(
                 dst_step: dst.strides[axis],
             };
             // SAFETY: the arrays are held on this device.
-            unsafe { device.run_with_scratch(scan.scratch(), |at| scan.steps(at).unwrap_or_default()) }.map_err(fail)
+            unsafe { device.run_with_scratch(scan.scratch(), 0, |at| scan.steps(at).unwrap_or_default()) }.map_err(fail)
         }
         Form::Sort { places } => {
             let (src, dst) = (&args.ins[0], &args.outs[0]);
             let (dtype, n) = (src.dtype, src.shape[0]);
             let sort = Sort { dtype, n, src: src.ptr as u64, dst: dst.ptr as u64, places };
             // SAFETY: as above.
-            unsafe { device.run_with_scratch(sort.scratch(), |at| sort.steps(at).unwrap_or_default()) }.map_err(fail)
+            unsafe { device.run_with_scratch(sort.scratch(), 0, |at| sort.steps(at).unwrap_or_default()) }.map_err(fail)
         }
         _ => Err(refused()),
     }

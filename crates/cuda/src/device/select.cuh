@@ -110,20 +110,30 @@ extern "C" __global__ void __launch_bounds__(256) put(const __grid_constant__ Wo
 
 // A batch of matrices turned over, by tiles that are read along rows and written along columns. Words: src, dst, rows,
 // columns, tiles down, tiles across, row strides and batch strides of src and dst in bytes.
+enum { SIDE = sizeof(U) > 4 ? 32 : 64, LINES = 256 / SIDE, EACH = SIDE / LINES };
 extern "C" __global__ void __launch_bounds__(256) transpose(const __grid_constant__ Words16 a) {
-    __shared__ U tile[32][33];
+    __shared__ U tile[SIDE][SIDE + 1];
     const i64 rows = (i64)a.w[2], columns = (i64)a.w[3], down = (i64)a.w[4], across = (i64)a.w[5];
     const i64 rest = blockIdx.x / across, tx = blockIdx.x - rest * across, batch = rest / down, ty = rest - batch * down;
-    const int x = (int)threadIdx.x & 31, y = (int)threadIdx.x >> 5;
-    const char* const src = (const char*)a.w[0] + batch * (i64)a.w[8];
-    char* const dst = (char*)a.w[1] + batch * (i64)a.w[9];
-    for (int k = y; k < 32; k += 8) {
-        const i64 i = ty * 32 + k, j = tx * 32 + x;
-        if (i < rows && j < columns) tile[k][x] = *(const U*)(src + i * (i64)a.w[6] + j * (i64)sizeof(U));
+    const int x = (int)threadIdx.x & (SIDE - 1), y = (int)threadIdx.x / SIDE;
+    const i64 top = ty * SIDE, left = tx * SIDE, from_step = (i64)a.w[6], to_step = (i64)a.w[7];
+    const int high = rows - top < SIDE ? (int)(rows - top) : (int)SIDE;
+    const int wide = columns - left < SIDE ? (int)(columns - left) : (int)SIDE;
+    const char* const src = (const char*)a.w[0] + batch * (i64)a.w[8] + (top + y) * from_step + (left + x) * (i64)sizeof(U);
+    char* const dst = (char*)a.w[1] + batch * (i64)a.w[9] + (left + y) * to_step + (top + x) * (i64)sizeof(U);
+    U own[EACH];
+    if (high == SIDE && wide == SIDE) {
+#pragma unroll
+        for (int k = 0; k < EACH; k++) own[k] = *(const U*)(src + k * LINES * from_step);
+    } else {
+#pragma unroll
+        for (int k = 0; k < EACH; k++) if (y + k * LINES < high && x < wide) own[k] = *(const U*)(src + k * LINES * from_step);
     }
+#pragma unroll
+    for (int k = 0; k < EACH; k++) tile[y + k * LINES][x] = own[k];
     __syncthreads();
-    for (int k = y; k < 32; k += 8) {
-        const i64 j = tx * 32 + k, i = ty * 32 + x;
-        if (i < rows && j < columns) *(U*)(dst + j * (i64)a.w[7] + i * (i64)sizeof(U)) = tile[x][k];
+#pragma unroll
+    for (int k = 0; k < EACH; k++) {
+        if (y + k * LINES < wide && x < high) *(U*)(dst + k * LINES * to_step) = tile[x][y + k * LINES];
     }
 }

@@ -20,7 +20,7 @@ pub(super) fn program(itemsize: usize) -> Option<Arc<Program>> {
         _ => return None,
     };
     let definitions = format!("struct u128 {{ u64 a, b; }};\ntypedef {unit} U;\n");
-    Some(Program::new(Sections::base(), &definitions, FILE))
+    Some(Program::new(Sections::base(), definitions, FILE))
 }
 
 /// The elements (and, or, the places) where a dense mask is true, in order; and how many they are.

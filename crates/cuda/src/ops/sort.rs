@@ -92,7 +92,7 @@ impl Sort {
             d.is_float() as u8,
             if signed { top.as_str() } else { "((K)0)" },
         );
-        Program::new(Sections::base(), &definitions, FILE)
+        Program::new(Sections::base(), definitions, FILE)
     }
 
     /// The steps, with scratch at `scratch`; `None` where it is not supported.
