@@ -469,6 +469,13 @@ impl Device {
         Ok(())
     }
 
+    /// Blocks until a lane has done all it was given.
+    pub fn wait_for_lane(&self, lane: Lane) -> Result<(), CudaError> {
+        self.enter();
+        // SAFETY: the stream is ours.
+        self.driver.check("cuStreamSynchronize", unsafe { (self.driver.stream_wait)(self.stream(lane)) })
+    }
+
     pub(crate) fn load_code(&self, cubin: &[u8], name: &str) -> Result<Code, CudaError> {
         self.enter();
         let name = CString::new(name).map_err(|_| CudaError::Launch("a function's name has a zero byte".into()))?;

@@ -65,16 +65,31 @@ extern "C" __global__ void __launch_bounds__(256) pack_write(const __grid_consta
     }
 }
 
-// An index brought into range, or -1 with the offender left in `bad`. Modes: 0 raise, 1 wrap, 2 clip.
-FN i64 settled(i64 i, i64 extent, u64 mode, i64 place, i64* bad) {
+// Back again: the elements of a mask's true places from dense values, or all from one. Words as above, but that `packed`
+// is read and `values` written, and a number of bytes from one value to the next comes last.
+extern "C" __global__ void __launch_bounds__(256) unpack_write(const __grid_constant__ Words16 a) {
+    __shared__ int room[8];
+    const i64 at = ((i64)blockIdx.x * blockDim.x + threadIdx.x) * 16;
+    const u32 bits = true_bits((const u8*)a.w[0], at, (i64)a.w[1]);
+    int total;
+    i64 from = ((const i64*)a.w[2])[blockIdx.x] + block_before(__popcll(bits), room, total);
+    for (int i = 0; i < 16; i++) {
+        if (!(bits >> i & 1)) continue;
+        ((U*)a.w[5])[at + i] = *(const U*)(a.w[6] + from * (i64)a.w[8]);
+        from++;
+    }
+}
+
+// An index brought into range, or -1. Of those out of it `bad` keeps the first: the complement of its place.
+// Modes: 0 raise, 1 wrap, 2 clip.
+FN i64 settled(i64 i, i64 extent, u64 mode, i64 place, u64* bad) {
     if (mode == 1) {
         i %= extent;
         return i < 0 ? i + extent : i;
     }
     if (mode == 2) return i < 0 ? 0 : i >= extent ? extent - 1 : i;
     if (i < -extent || i >= extent) {
-        *(volatile i64*)bad = i;
-        *(volatile i64*)(bad + 1) = place + 1;
+        atomicMax(bad, ~(u64)place);
         return -1;
     }
     return i < 0 ? i + extent : i;
@@ -83,7 +98,7 @@ FN i64 settled(i64 i, i64 extent, u64 mode, i64 place, i64* bad) {
 // index stride, total, count, inner, extent, outer stride and axis stride of the first in bytes, mode, bad, owners
 #define SPLIT_PLACE \
     const i64 k = i % (i64)a.w[6], rest = i / (i64)a.w[6], j = rest % (i64)a.w[5], o = rest / (i64)a.w[5]; \
-    const i64 at = settled(*(const i64*)(a.w[2] + j * (i64)a.w[3]), (i64)a.w[7], a.w[10], j, (i64*)a.w[11]);
+    const i64 at = settled(*(const i64*)(a.w[2] + j * (i64)a.w[3]), (i64)a.w[7], a.w[10], j, (u64*)a.w[11]);
 extern "C" __global__ void __launch_bounds__(256) take(const __grid_constant__ Words16 a) {
     const i64 total = (i64)a.w[4];
     for (i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x; i < total; i += (i64)gridDim.x * blockDim.x) {
@@ -95,7 +110,7 @@ extern "C" __global__ void __launch_bounds__(256) take(const __grid_constant__ W
 extern "C" __global__ void __launch_bounds__(256) put_owners(const __grid_constant__ Words16 a) {
     const i64 count = (i64)a.w[5];
     for (i64 j = (i64)blockIdx.x * blockDim.x + threadIdx.x; j < count; j += (i64)gridDim.x * blockDim.x) {
-        const i64 at = settled(*(const i64*)(a.w[2] + j * (i64)a.w[3]), (i64)a.w[7], a.w[10], j, (i64*)a.w[11]);
+        const i64 at = settled(*(const i64*)(a.w[2] + j * (i64)a.w[3]), (i64)a.w[7], a.w[10], j, (u64*)a.w[11]);
         if (at >= 0) atomicMax((u64*)a.w[12] + at, (u64)j + 1);
     }
 }

@@ -2,6 +2,7 @@
 //! same steps on the host. `blas` is NVIDIA's library instead.
 
 pub mod blas;
+pub mod extreme;
 pub mod scan;
 pub mod select;
 pub mod sort;
@@ -136,6 +137,17 @@ impl Device {
         let done = cleared.and_then(|()| self.run_steps(&steps(scratch)));
         let freed = self.free(scratch);
         done.and(freed)
+    }
+
+    /// A 64-bit number of the device's memory, once the compute stream has come this far.
+    ///
+    /// # Safety
+    /// The address is memory of this device.
+    pub unsafe fn read(&self, from: u64) -> Result<u64, CudaError> {
+        let mut number = 0u64;
+        self.download(Lane::Compute, (&raw mut number).cast(), from, 8)?;
+        self.wait_for_lane(Lane::Compute)?;
+        Ok(number)
     }
 
     /// The libraries this device was opened with.
