@@ -539,6 +539,7 @@ fn library(device: &Device) -> Result<()> {
         index_stride: 8,
         count: n,
         dense: c,
+        single: false,
         mode: Mode::Raise,
         bad: count,
     };

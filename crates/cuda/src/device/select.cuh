@@ -95,7 +95,8 @@ FN i64 settled(i64 i, i64 extent, u64 mode, i64 place, u64* bad) {
     return i < 0 ? i + extent : i;
 }
 // One array is (outer, extent, inner), the other (outer, count, inner); words: extent's array, count's array, index,
-// index stride, total, count, inner, extent, outer stride and axis stride of the first in bytes, mode, bad, owners
+// index stride, total, count, inner, extent, outer stride and axis stride of the first in bytes, mode, bad, owners,
+// whether the other array has more than one element
 #define SPLIT_PLACE \
     const i64 k = i % (i64)a.w[6], rest = i / (i64)a.w[6], j = rest % (i64)a.w[5], o = rest / (i64)a.w[5]; \
     const i64 at = settled(*(const i64*)(a.w[2] + j * (i64)a.w[3]), (i64)a.w[7], a.w[10], j, (u64*)a.w[11]);
@@ -119,7 +120,7 @@ extern "C" __global__ void __launch_bounds__(256) put(const __grid_constant__ Wo
     for (i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x; i < total; i += (i64)gridDim.x * blockDim.x) {
         SPLIT_PLACE
         if (at < 0 || ((const u64*)a.w[12])[at] != (u64)j + 1) continue;
-        *(U*)(a.w[0] + o * (i64)a.w[8] + at * (i64)a.w[9] + k * (i64)sizeof(U)) = ((const U*)a.w[1])[i];
+        *(U*)(a.w[0] + o * (i64)a.w[8] + at * (i64)a.w[9] + k * (i64)sizeof(U)) = ((const U*)a.w[1])[i * (i64)a.w[13]];
     }
 }
 

@@ -101,6 +101,8 @@ pub struct Indexed {
     pub index_stride: isize,
     pub count: usize,
     pub dense: u64,
+    /// `put` writes one element everywhere.
+    pub single: bool,
     pub mode: Mode,
     /// One 64-bit integer, zero before.
     pub bad: u64,
@@ -122,6 +124,7 @@ impl Indexed {
             self.mode as u64,
             self.bad,
             owners,
+            !self.single as u64,
         ])
     }
 

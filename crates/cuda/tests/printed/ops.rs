@@ -190,6 +190,7 @@ fn masks_pack_and_indices_take_and_put() {
                 index_stride: 8,
                 count: chosen,
                 dense: dense.as_mut_ptr() as u64,
+                single: false,
                 mode,
                 bad: bad.as_mut_ptr() as u64,
             };
@@ -236,6 +237,7 @@ fn masks_pack_and_indices_take_and_put() {
             index_stride: 8,
             count: wrong.len(),
             dense: dense.as_mut_ptr() as u64,
+            single: false,
             mode: Mode::Raise,
             bad: bad.as_mut_ptr() as u64,
         };
