@@ -41,12 +41,22 @@ extern "C" __global__ void __launch_bounds__(256) pack_offsets(const __grid_cons
     __shared__ int room[8];
     const i64 tiles = (i64)a.w[3];
     i64* const offsets = (i64*)a.w[2];
+    // Each thread has SOME tiles in turn, so that few rounds wait for memory.
+    enum { SOME = 16 };
     i64 carry = 0;
-    for (i64 base = 0; base < tiles; base += blockDim.x) {
-        const i64 i = base + threadIdx.x;
-        int total, own = i < tiles ? (int)offsets[i] : 0;
-        const int before = block_before(own, room, total);
-        if (i < tiles) offsets[i] = carry + before;
+    for (i64 base = 0; base < tiles; base += blockDim.x * SOME) {
+        const i64 first = base + (i64)threadIdx.x * SOME;
+        int counts[SOME], own = 0, total;
+#pragma unroll
+        for (int i = 0; i < SOME; i++) counts[i] = first + i < tiles ? (int)offsets[first + i] : 0;
+#pragma unroll
+        for (int i = 0; i < SOME; i++) own += counts[i];
+        i64 running = carry + block_before(own, room, total);
+#pragma unroll
+        for (int i = 0; i < SOME; i++) {
+            if (first + i < tiles) offsets[first + i] = running;
+            running += counts[i];
+        }
         carry += total;
     }
     if (threadIdx.x == 0) *(i64*)a.w[4] = carry;

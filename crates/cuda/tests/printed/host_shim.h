@@ -58,6 +58,14 @@ static inline unsigned __shfl_up_sync(unsigned, unsigned v, int distance) {
     __syncthreads();
     return r;
 }
+static inline unsigned __shfl_sync(unsigned, unsigned v, int lane) {
+    unsigned t = threadIdx.x;
+    host_cells[t] = v;
+    __syncthreads();
+    unsigned r = host_cells[(t & ~31u) + lane];
+    __syncthreads();
+    return r;
+}
 static inline unsigned __ballot_sync(unsigned, bool v) {
     unsigned t = threadIdx.x, all = 0;
     host_cells[t] = v;

@@ -92,6 +92,7 @@ fn scans_fold_in_order() {
         (DType::I64, 7, 3),
         (DType::F32, 1, 4_096),
         (DType::I64, 5_000, 4),
+        (DType::I16, 1, 20_001),
     ] {
         let values: Vec<Value> = (0..rows * n).map(|k| Value::from_f64(d, ((k * 7919) % 23) as f64 - 11.0)).collect();
         let size = d.size() as isize;
