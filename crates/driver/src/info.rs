@@ -17,8 +17,8 @@ pub fn info(world: &dyn World, machine: &Machine) -> String {
     line("GPUs", machine.gpus().to_string());
     for found in Search::new(&[]).report() {
         match found {
-            Report::Found { library, version, path } => line(&library, format!("{version}, {path}")),
-            Report::Missing { library, why } => line(&library, format!("missing: {why}")),
+            Report::Found { library, version, path } => line(library, format!("{version}, {path}")),
+            Report::Missing { library, why } => line(library, format!("missing: {why}")),
         }
     }
     line(
