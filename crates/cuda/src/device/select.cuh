@@ -61,17 +61,24 @@ extern "C" __global__ void __launch_bounds__(256) pack_offsets(const __grid_cons
     }
     if (threadIdx.x == 0) *(i64*)a.w[4] = carry;
 }
+// The places of a tile's true elements, from its first on; how many they are. In order, so that neighbouring threads then
+// move neighbouring elements.
+FN int true_places(const u64* w, u16* list, int* room) {
+    const u32 bits = true_bits((const u8*)w[0], ((i64)blockIdx.x * blockDim.x + threadIdx.x) * 16, (i64)w[1]);
+    int total, to = block_before(__popcll(bits), room, total);
+    for (int i = 0; i < 16; i++) if (bits >> i & 1) list[to++] = (u16)(threadIdx.x * 16 + i);
+    __syncthreads();
+    return total;
+}
 extern "C" __global__ void __launch_bounds__(256) pack_write(const __grid_constant__ Words16 a) {
     __shared__ int room[8];
-    const i64 at = ((i64)blockIdx.x * blockDim.x + threadIdx.x) * 16;
-    u32 bits = true_bits((const u8*)a.w[0], at, (i64)a.w[1]);
-    int total;
-    i64 to = ((const i64*)a.w[2])[blockIdx.x] + block_before(__popcll(bits), room, total);
-    for (int i = 0; i < 16; i++) {
-        if (!(bits >> i & 1)) continue;
-        if (a.w[6]) ((U*)a.w[6])[to] = ((const U*)a.w[5])[at + i];
-        if (a.w[7]) ((i64*)a.w[7])[to] = at + i;
-        to++;
+    __shared__ u16 list[256 * 16];
+    const int total = true_places(a.w, list, room);
+    const i64 to = ((const i64*)a.w[2])[blockIdx.x], from = (i64)blockIdx.x * (256 * 16);
+#pragma unroll 4
+    for (int i = (int)threadIdx.x; i < total; i += 256) {
+        if (a.w[6]) ((U*)a.w[6])[to + i] = ((const U*)a.w[5])[from + list[i]];
+        if (a.w[7]) ((i64*)a.w[7])[to + i] = from + list[i];
     }
 }
 
@@ -79,14 +86,11 @@ extern "C" __global__ void __launch_bounds__(256) pack_write(const __grid_consta
 // is read and `values` written, and a number of bytes from one value to the next comes last.
 extern "C" __global__ void __launch_bounds__(256) unpack_write(const __grid_constant__ Words16 a) {
     __shared__ int room[8];
-    const i64 at = ((i64)blockIdx.x * blockDim.x + threadIdx.x) * 16;
-    const u32 bits = true_bits((const u8*)a.w[0], at, (i64)a.w[1]);
-    int total;
-    i64 from = ((const i64*)a.w[2])[blockIdx.x] + block_before(__popcll(bits), room, total);
-    for (int i = 0; i < 16; i++) {
-        if (!(bits >> i & 1)) continue;
-        ((U*)a.w[5])[at + i] = *(const U*)(a.w[6] + from * (i64)a.w[8]);
-        from++;
+    __shared__ u16 list[256 * 16];
+    const int total = true_places(a.w, list, room);
+    const i64 from = ((const i64*)a.w[2])[blockIdx.x], to = (i64)blockIdx.x * (256 * 16);
+    for (int i = (int)threadIdx.x; i < total; i += 256) {
+        ((U*)a.w[5])[to + list[i]] = *(const U*)(a.w[6] + (from + i) * (i64)a.w[8]);
     }
 }
 
@@ -111,8 +115,25 @@ FN i64 settled(i64 i, i64 extent, u64 mode, i64 place, u64* bad) {
     const i64 k = i % (i64)a.w[6], rest = i / (i64)a.w[6], j = rest % (i64)a.w[5], o = rest / (i64)a.w[5]; \
     const i64 at = settled(*(const i64*)(a.w[2] + j * (i64)a.w[3]), (i64)a.w[7], a.w[10], j, (u64*)a.w[11]);
 extern "C" __global__ void __launch_bounds__(256) take(const __grid_constant__ Words16 a) {
-    const i64 total = (i64)a.w[4];
-    for (i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x; i < total; i += (i64)gridDim.x * blockDim.x) {
+    const i64 total = (i64)a.w[4], step = (i64)gridDim.x * blockDim.x;
+    if (a.w[6] == 1 && a.w[4] == a.w[5]) {
+        // Single elements, several in flight, and nothing to divide.
+        enum { FLIGHT = 4 };
+        for (i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x; i < total; i += FLIGHT * step) {
+            i64 at[FLIGHT];
+            U value[FLIGHT];
+#pragma unroll
+            for (int k = 0; k < FLIGHT; k++) at[k] = i + k * step < total ? *(const i64*)(a.w[2] + (i + k * step) * (i64)a.w[3]) : 0;
+#pragma unroll
+            for (int k = 0; k < FLIGHT; k++) at[k] = settled(at[k], (i64)a.w[7], a.w[10], i + k * step, (u64*)a.w[11]);
+#pragma unroll
+            for (int k = 0; k < FLIGHT; k++) if (at[k] >= 0) value[k] = *(const U*)(a.w[0] + at[k] * (i64)a.w[9]);
+#pragma unroll
+            for (int k = 0; k < FLIGHT; k++) if (at[k] >= 0 && i + k * step < total) ((U*)a.w[1])[i + k * step] = value[k];
+        }
+        return;
+    }
+    for (i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x; i < total; i += step) {
         SPLIT_PLACE
         if (at >= 0) ((U*)a.w[1])[i] = *(const U*)(a.w[0] + o * (i64)a.w[8] + at * (i64)a.w[9] + k * (i64)sizeof(U));
     }

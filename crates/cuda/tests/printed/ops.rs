@@ -242,8 +242,12 @@ fn masks_pack_and_indices_take_and_put() {
             mode: Mode::Raise,
             bad: bad.as_mut_ptr() as u64,
         };
+        let before = values_of(d, &dense, 4);
         host.run(&indexed.take().expect("an item size"), "select");
         assert_eq!(!bad[0], 1, "the first wrong index is at place one");
+        let got = values_of(d, &dense, 4);
+        assert_eq!((got[0], got[3]), (values[3], values[0]));
+        assert_eq!((got[1], got[2]), (before[1], before[2]), "wrong indices write nothing");
 
         let (batch, rows, columns) = (2usize, 37usize, 70usize);
         let (row, turned) = ((columns * d.size()) as isize, (rows * d.size()) as isize);
