@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMPS := $(VENV)/.stamps
 BENCH := ../shared/bench/run.py
-RUST := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name Cargo.toml)
+RUST := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name '*.cuh' -o -name Cargo.toml)
 
 .PHONY: help build demo test lint bench wheel clean
 
@@ -18,7 +18,7 @@ build: $(STAMPS)/built ## set up .venv and build the package into it (only what 
 demo: build ## the seeds' two programs and a stencil under NumPy and under Numloom, timed and compared
 	@$(BIN)/python examples/demo.py
 
-test: build lint ## lint, Rust tests and Python tests
+test: build lint $(STAMPS)/nvrtc ## lint, Rust tests and Python tests
 	@if cargo nextest --version >/dev/null 2>&1; then cargo nextest run --release --workspace; \
 	  else cargo test --release --workspace; fi
 	$(BIN)/python -m pytest -q tests
@@ -50,6 +50,11 @@ $(STAMPS)/tools: $(STAMPS)/venv pyproject.toml
 $(STAMPS)/built: $(STAMPS)/tools $(RUST) python/compat/pyproject.toml
 	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --release --quiet
 	$(BIN)/pip install --quiet --no-build-isolation --no-deps --no-index -e python/compat
+	@touch $@
+
+# CUDA's compiler alone, no GPU needed: with it the tests compile every kernel they print.
+$(STAMPS)/nvrtc: $(STAMPS)/tools
+	@$(BIN)/pip install --quiet nvidia-cuda-nvrtc || echo "nvidia-cuda-nvrtc could not be installed; kernels for GPUs will not be compiled"
 	@touch $@
 
 $(STAMPS)/peers: $(STAMPS)/tools

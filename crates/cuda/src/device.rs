@@ -4,6 +4,7 @@ use crate::CudaError;
 use crate::compile::Compiler;
 use crate::driver::{Context, Copy2d, Driver, Event as RawEvent, MEMORY_DEVICE, MEMORY_HOST, NOT_READY, OUT_OF_MEMORY};
 use crate::driver::{Function, Module, Pool, PoolProps, Stream as RawStream};
+use crate::kept::Kept;
 use crate::launch::Kernels;
 use crate::load::{Kind, Search};
 use crate::ops::Functions;
@@ -12,7 +13,7 @@ use crate::plan::{Chip, MOST_THREADS};
 use std::ffi::{CStr, CString, c_void};
 use std::path::PathBuf;
 use std::ptr::null_mut;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 /// Which of a device's streams: kernels in order on one, copies on their own.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -59,6 +60,7 @@ pub struct Device {
     pool: Pool,
     streams: [RawStream; 3],
     pub(crate) scratch: Mutex<Scratch>,
+    kept: Mutex<Kept>,
 }
 
 // SAFETY: the driver's handles may be used from any thread; each call sets the context of its thread first.
@@ -129,10 +131,14 @@ pub enum Place {
 }
 
 fn enter(driver: &Driver, context: Context) {
-    // Another library of this thread may have changed the current context; setting it each time costs some tens of
-    // nanoseconds, no more than asking for it.
+    // Another library of this thread may have changed the current context. Asking costs a few nanoseconds.
+    let mut current = null_mut();
     // SAFETY: the context is retained as long as its device, events and memory live.
-    unsafe { (driver.set_current)(context) };
+    unsafe {
+        if (driver.get_current)(&mut current) != 0 || current != context {
+            (driver.set_current)(context);
+        }
+    }
 }
 
 impl Device {
@@ -189,6 +195,7 @@ impl Device {
             pool: null_mut(),
             streams: [null_mut(); 3],
             scratch: Mutex::new(Scratch::default()),
+            kept: Mutex::new(Kept::default()),
         };
         device.enter();
         for k in 0..device.streams.len() {
@@ -280,11 +287,29 @@ impl Device {
         self.streams[lane as usize]
     }
 
+    fn kept(&self) -> MutexGuard<'_, Kept> {
+        self.kept.lock().unwrap_or_else(|e| e.into_inner())
+    }
+
     /// Memory that is the compute stream's from here on: other lanes must wait for an event recorded after this.
     pub fn alloc(&self, bytes: usize) -> Result<u64, CudaError> {
+        let size = Kept::rounded(bytes);
+        if let Some(block) = self.kept().take(size) {
+            return Ok(block);
+        }
         self.enter();
+        let mut made = self.driver_alloc(size);
+        if matches!(made, Err(CudaError::OutOfMemory { .. })) {
+            self.give_up_kept()?;
+            made = self.driver_alloc(size);
+        }
+        let block = made?;
+        self.kept().watch(block, size);
+        Ok(block)
+    }
+
+    fn driver_alloc(&self, bytes: usize) -> Result<u64, CudaError> {
         let mut ptr = 0;
-        let bytes = bytes.max(1);
         // SAFETY: writes one address.
         let code = unsafe {
             match self.driver.pool_alloc {
@@ -304,7 +329,14 @@ impl Device {
     /// # Safety
     /// `ptr` came from `alloc` of this device, is freed once, and no other lane still uses it.
     pub unsafe fn free(&self, ptr: u64) -> Result<(), CudaError> {
+        if self.kept().give(ptr) {
+            return Ok(());
+        }
         self.enter();
+        self.driver_free(ptr)
+    }
+
+    unsafe fn driver_free(&self, ptr: u64) -> Result<(), CudaError> {
         let code = match self.driver.free_async {
             Some(free) if !self.pool.is_null() => free(ptr, self.stream(Lane::Compute)),
             _ => (self.driver.free)(ptr),
@@ -312,8 +344,16 @@ impl Device {
         self.driver.check("cuMemFree", code)
     }
 
+    fn give_up_kept(&self) -> Result<(), CudaError> {
+        self.enter();
+        let blocks: Vec<u64> = self.kept().all().collect();
+        // SAFETY: nobody has them any more; the driver frees them in the stream's order.
+        blocks.into_iter().try_for_each(|b| unsafe { self.driver_free(b) })
+    }
+
     /// Gives memory the pool keeps but does not use back to the driver.
     pub fn trim(&self) -> Result<(), CudaError> {
+        self.give_up_kept()?;
         self.wait()?;
         match self.driver.pool_trim {
             // SAFETY: the pool is ours.
@@ -429,6 +469,13 @@ impl Device {
         Ok(())
     }
 
+    /// Blocks until a lane has done all it was given.
+    pub fn wait_for_lane(&self, lane: Lane) -> Result<(), CudaError> {
+        self.enter();
+        // SAFETY: the stream is ours.
+        self.driver.check("cuStreamSynchronize", unsafe { (self.driver.stream_wait)(self.stream(lane)) })
+    }
+
     pub(crate) fn load_code(&self, cubin: &[u8], name: &str) -> Result<Code, CudaError> {
         self.enter();
         let name = CString::new(name).map_err(|_| CudaError::Launch("a function's name has a zero byte".into()))?;
@@ -503,6 +550,7 @@ fn properties(driver: &Driver, handle: i32, ordinal: u32) -> Properties {
 
 impl Drop for Device {
     fn drop(&mut self) {
+        let _ = self.give_up_kept();
         let _ = self.wait();
         self.kernels.clear();
         self.functions.clear();

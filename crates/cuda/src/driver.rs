@@ -61,6 +61,7 @@ table! {
         primary_retain "cuDevicePrimaryCtxRetain" (*mut Context, i32);
         primary_release "cuDevicePrimaryCtxRelease_v2" (i32);
         set_current "cuCtxSetCurrent" (Context);
+        get_current "cuCtxGetCurrent" (*mut Context);
         memory_info "cuMemGetInfo_v2" (*mut usize, *mut usize);
         alloc "cuMemAlloc_v2" (*mut DevicePtr, usize);
         free "cuMemFree_v2" (DevicePtr);

@@ -2,6 +2,7 @@
 
 use crate::CudaError;
 use crate::device::{Code, Device, Lane};
+use crate::ops::transpose::Transpose;
 use crate::plan::{Facts, FusedLaunch, check_kernel, plan};
 use crate::print::print;
 use crate::structure::{Structure, head};
@@ -15,6 +16,8 @@ use std::sync::{Arc, Mutex, RwLock};
 pub struct Prepared {
     kernel: Kernel,
     facts: Facts,
+    /// One load and one store: it may turn a matrix over, which has a way of its own.
+    copies: bool,
     variants: RwLock<SmallVec<[(Structure, Arc<Code>); 2]>>,
     /// Held while a variant is compiled, so that two threads do not both do it.
     compiling: Mutex<()>,
@@ -52,6 +55,7 @@ impl Device {
         let prepared = Arc::new(Prepared {
             kernel: kernel.clone(),
             facts: Facts::of(kernel),
+            copies: kernel.instrs.len() == 2,
             variants: RwLock::default(),
             compiling: Mutex::new(()),
         });
@@ -74,6 +78,11 @@ impl Device {
     /// As for `run`.
     pub unsafe fn launch(&self, prepared: &Prepared, launch: &FusedLaunch) -> Result<(), CudaError> {
         debug_assert!(*launch.kernel == prepared.kernel);
+        if prepared.copies
+            && let Some(steps) = Transpose::of(launch).and_then(|t| t.steps())
+        {
+            return self.run_steps(&steps);
+        }
         let Some(mut plan) = plan(&prepared.facts, launch, &self.chip())? else { return Ok(()) };
         let code = match prepared.code(&plan.structure) {
             Some(code) => code,

@@ -6,6 +6,7 @@ pub mod compile;
 mod device;
 mod driver;
 mod error;
+mod kept;
 mod launch;
 pub mod load;
 pub mod ops;

@@ -372,9 +372,10 @@ pub fn plan(facts: &Facts, launch: &FusedLaunch, chip: &Chip) -> Result<Option<P
         let first = (0..o).find(|&p| twin[p] as usize == p && alike(p, o)).unwrap_or(o);
         twin.push(first as u8);
     }
+    let above = (0..operands).map(|o| (o as u8, 0)).collect();
     let forward = kept.strides.iter().chain(&away.strides).all(|&s| s >= 0);
     let mut p = Plan {
-        structure: Structure { walk: Walk::Flat, wide, v: v as u8, u: u as u8, forward, access, twin, outputs },
+        structure: Structure { walk: Walk::Flat, wide, v: v as u8, u: u as u8, forward, access, twin, above, outputs },
         words: SmallVec::new(),
         grid: 1,
         block: (chip.block, 1),
@@ -386,6 +387,7 @@ pub fn plan(facts: &Facts, launch: &FusedLaunch, chip: &Chip) -> Result<Option<P
         p.fold(&mut heading, order, &kept, &away, kernel, chip);
     } else {
         p.walk(&mut heading, &kept, chip);
+        p.share_rows(facts, launch, &kept);
     }
     p.fill(&heading, &kept, &away, launch)?;
     Ok(Some(p))
@@ -420,6 +422,35 @@ impl Plan {
         // A stencil's rows are shared by neighbouring blocks: they run in order, not a grid apart.
         let most = if rank == 1 { most } else { i32::MAX as usize };
         self.grid = tiles.clamp(1, most) as u32;
+    }
+
+    /// Finds operands that read the rows of others, as a stencil's do.
+    fn share_rows(&mut self, facts: &Facts, launch: &FusedLaunch, space: &Space) {
+        let s = &mut self.structure;
+        let Walk::Rows { rank } = s.walk else { return };
+        const FARTHEST: i64 = 4;
+        let shared = |s: &Structure, o: usize| {
+            !facts.stored[o] && matches!(s.access[o], Access::Scalar | Access::Vector) && s.u > 1
+        };
+        for o in 0..launch.operands.len() {
+            let row = space.stride(o, rank as usize - 2) as i64;
+            if row == 0 || !shared(s, o) {
+                continue;
+            }
+            // The farthest up of those it can be read from, so that all of a family name the same one.
+            let rows_up = |p: usize| {
+                let apart = launch.operands[o].ptr.wrapping_sub(launch.operands[p].ptr) as i64;
+                let alike = shared(s, p)
+                    && s.twin[p] == s.twin[o]
+                    && s.access[p] == s.access[o]
+                    && launch.kernel.operands[p] == launch.kernel.operands[o];
+                (alike && apart % row == 0 && (0..=FARTHEST).contains(&(apart / row))).then_some(apart / row)
+            };
+            let farthest = (0..launch.operands.len()).filter_map(|p| Some((rows_up(p)?, p))).max_by_key(|&(r, _)| r);
+            if let Some((rows, p)) = farthest {
+                s.above[o] = (p as u8, rows as u8);
+            }
+        }
     }
 
     fn fold(

@@ -305,6 +305,16 @@ impl Printer<'_> {
                 _ => None,
             })
             .collect();
+        let family = |o: usize| self.s.above[o].0;
+        let (shared, loads): (Vec<_>, Vec<_>) =
+            loads.iter().partition(|&&(_, o)| loads.iter().any(|&(_, other)| other != o && family(other) == family(o)));
+        let mut families: Vec<u8> = shared.iter().map(|&(_, o)| family(o)).collect();
+        families.sort_unstable();
+        families.dedup();
+        for leader in families {
+            let members: Vec<(Reg, usize)> = shared.iter().copied().filter(|&(_, o)| family(o) == leader).collect();
+            self.shared_rows(leader, &members);
+        }
         if loads.is_empty() {
             return;
         }
@@ -340,6 +350,49 @@ impl Printer<'_> {
             }
         }
         line!(self, "    }}");
+    }
+
+    /// Loads of operands that are rows of one array: every row is read once for all that need it.
+    fn shared_rows(&mut self, leader: u8, members: &[(Reg, usize)]) {
+        let (v, u) = (self.s.v as usize, self.s.u as usize);
+        let below = |o: usize| self.s.above[o].1 as usize;
+        let t = type_name(self.dtype(members[0].0));
+        let rows = u + members.iter().map(|&(_, o)| below(o)).max().unwrap_or(0);
+        // The operand whose lanes come to a row first: if theirs is outside, so are those of the others.
+        let reached = |row: usize, o: usize| row.checked_sub(below(o)).filter(|&k| k < u).map(|k| (k, o));
+        let first = |row: usize| members.iter().filter_map(|&(_, o)| reached(row, o)).min();
+        let sources: Vec<(usize, usize, usize)> =
+            (0..rows).filter_map(|row| first(row).map(|(k, o)| (row, k, o))).collect();
+        let name = |row: usize, j: usize| format!("w{leader}_{row}_{j}");
+        for &(row, ..) in &sources {
+            let names: Vec<String> = (0..v).map(|j| name(row, j)).collect();
+            line!(self, "    {t} {};", names.join(", "));
+        }
+        line!(self, "    if (full) {{");
+        for &(row, k, o) in &sources {
+            if self.s.access[o] == Access::Vector {
+                line!(self, "      const Lanes<{t}, {v}> l{row} = Lanes<{t}, {v}>::get(q{o}_{k});");
+                (0..v).for_each(|j| line!(self, "      {} = l{row}.at({j});", name(row, j)));
+            } else {
+                for j in 0..v {
+                    line!(self, "      {} = load<{t}>({});", name(row, j), self.lane_address(o, k * v + j));
+                }
+            }
+        }
+        line!(self, "    }} else {{");
+        for &(row, k, o) in &sources {
+            for j in 0..v {
+                let (lane, address) = (k * v + j, self.lane_address(o, k * v + j));
+                line!(self, "      {} = in{lane} ? load<{t}>({address}) : {t}();", name(row, j));
+            }
+        }
+        line!(self, "    }}");
+        for &(r, o) in members {
+            for l in 0..self.lanes() {
+                let row = l / v + below(o);
+                line!(self, "    const {t} {} = w{leader}_{row}_{};", self.name(r, l), l % v);
+            }
+        }
     }
 
     fn loader(&self, o: usize, t: &str) -> String {

@@ -38,7 +38,7 @@ const TEXTS: &[(Section, &str)] = &[
 ];
 
 /// A set of sections, closed under what they build on.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Sections(u16);
 
 impl Sections {

@@ -53,6 +53,9 @@ pub struct Structure {
     pub access: SmallVec<[Access; 8]>,
     /// For each operand the first one of the same strides, whose offsets it shares.
     pub twin: SmallVec<[u8; 8]>,
+    /// For each operand one that reads the same array from a row further up, or itself; and how many rows further.
+    /// A thread that takes several rows reads them once for both.
+    pub above: SmallVec<[(u8, u8); 8]>,
     /// Type of each reduction's output, and whether an initial value is folded in.
     pub outputs: SmallVec<[(DType, bool); 2]>,
 }

@@ -4,7 +4,7 @@ use crate::element::{Element, read_run, with_type};
 use crate::scratch::{Buffer, Scratch};
 use crate::vector::vectorized;
 use crate::walk::{Walk, ensure, ensure_operands, piece, pieces, without};
-use crate::{Args, LibraryError, LibraryOp};
+use crate::{Args, Form, LibraryError, LibraryOp};
 use numloom_ir::{DType, Dims, Strides};
 use smallvec::{SmallVec, smallvec};
 use std::ops::Range;
@@ -339,6 +339,10 @@ unsafe fn extreme_columns<T: Element, const MAX: bool>(
 }
 
 impl LibraryOp for ArgReduce {
+    fn form(&self) -> Form {
+        Form::Extreme { max: self.max, axis: self.axis }
+    }
+
     fn name(&self) -> &'static str {
         if self.max { "argmax" } else { "argmin" }
     }

@@ -3,7 +3,7 @@
 use crate::element::with_size;
 use crate::index::{Indexed, Indexing, Mode};
 use crate::walk::{Walk, ensure, ensure_operands, piece, pieces};
-use crate::{Args, LibraryError, LibraryOp, RawView};
+use crate::{Args, Form, LibraryError, LibraryOp, RawView};
 use smallvec::{SmallVec, smallvec};
 
 /// `out[i..., r...] = x[index_0[i...], index_1[i...], ..., r...]`.
@@ -38,6 +38,10 @@ impl Take {
 }
 
 impl LibraryOp for Take {
+    fn form(&self) -> Form {
+        Form::Take { axis: self.indexing.single_axis(), mode: self.indexing.mode() }
+    }
+
     fn name(&self) -> &'static str {
         "take"
     }

@@ -43,6 +43,15 @@ impl Indexing {
         Indexing { axes: SmallVec::from_slice(axes), mode }
     }
 
+    /// The indexed axis, if there is one only.
+    pub fn single_axis(&self) -> Option<usize> {
+        (self.axes.len() == 1).then(|| self.axes[0])
+    }
+
+    pub fn mode(&self) -> Mode {
+        self.mode
+    }
+
     pub fn of<'a>(
         &'a self,
         base: &'a RawView,

@@ -91,6 +91,21 @@ pub enum Form {
     Sort {
         places: bool,
     },
+    /// Places of the largest or smallest along an axis, or of the whole input.
+    Extreme {
+        max: bool,
+        axis: Option<usize>,
+    },
+    /// Elements by index; the axis that is indexed, if it is a single one, as errors name it.
+    Take {
+        axis: Option<usize>,
+        mode: Mode,
+    },
+    Put {
+        axis: Option<usize>,
+        mode: Mode,
+    },
+    CountTrue,
     Other,
 }
 

@@ -5,7 +5,7 @@ use crate::element::{Element, with_size, with_type};
 use crate::scratch::Scratch;
 use crate::vector::vectorized;
 use crate::walk::{Walk, ensure, ensure_operands, piece, pieces};
-use crate::{Args, LibraryError, LibraryOp, RawView};
+use crate::{Args, Form, LibraryError, LibraryOp, RawView};
 use numloom_ir::{DType, Dims};
 use smallvec::{SmallVec, smallvec};
 use std::ops::Range;
@@ -291,6 +291,10 @@ impl CountTrue {
 }
 
 impl LibraryOp for CountTrue {
+    fn form(&self) -> Form {
+        Form::CountTrue
+    }
+
     fn name(&self) -> &'static str {
         "count_nonzero"
     }

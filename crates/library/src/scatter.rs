@@ -8,7 +8,7 @@ use crate::fold::{Combine, Fold, with_fold};
 use crate::gather::{AHEAD, Rest, copy_run, prefetch};
 use crate::index::{BLOCK, Indexed, Indexing, Mode};
 use crate::walk::{Walk, ensure, ensure_operands, piece, pieces};
-use crate::{Args, LibraryError, LibraryOp};
+use crate::{Args, Form, LibraryError, LibraryOp};
 use numloom_ir::Dims;
 use smallvec::{SmallVec, smallvec};
 use std::ops::Range;
@@ -179,6 +179,10 @@ unsafe fn for_each_run(
 }
 
 impl LibraryOp for Put {
+    fn form(&self) -> Form {
+        Form::Put { axis: self.indexing.single_axis(), mode: self.indexing.mode() }
+    }
+
     fn name(&self) -> &'static str {
         "put"
     }

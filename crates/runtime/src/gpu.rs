@@ -4,17 +4,12 @@
 use crate::error::{ErrorKind, ExecError};
 use crate::mapper::Slab;
 use crate::memory::Memory;
-use crate::operation::{Kind, Operation, Place};
 use crate::plan::FusedPlan;
 use crate::prepare::{self, Bases, FusedTask};
 use crate::provenance::Provenance;
 use crate::reserved;
-use numloom_cuda::ops::blas::{Matrix, Product};
-use numloom_cuda::ops::scan::Scan;
-use numloom_cuda::ops::sort::Sort;
 use numloom_cuda::{CudaError, Device, FusedLaunch, Operand, Options, Output, Prepared, Report, Search};
-use numloom_ir::{DType, View};
-use numloom_library::{Args, Form, RawView};
+use numloom_ir::View;
 use parking_lot::Mutex;
 use smallvec::SmallVec;
 use std::path::PathBuf;
@@ -50,7 +45,7 @@ pub fn open(count: usize) -> Vec<Arc<Device>> {
     all
 }
 
-fn failure(e: CudaError, op: &'static str, at: Provenance) -> ExecError {
+pub fn failure(e: CudaError, op: &'static str, at: Provenance) -> ExecError {
     ExecError::new(ErrorKind::Device, e.to_string(), op, at)
 }
 
@@ -69,7 +64,7 @@ pub fn can_run(plan: &FusedPlan) -> bool {
 }
 
 /// A GPU reads elements only where their size divides the address. Blocks start where it does.
-fn is_aligned(view: &View) -> bool {
+pub fn is_aligned(view: &View) -> bool {
     let size = view.dtype.size();
     view.offset % size == 0 && view.strides.iter().all(|s| s.unsigned_abs() % size == 0)
 }
@@ -113,113 +108,6 @@ pub fn enqueue(device: &Device, bases: &Bases, task: &FusedTask, slab: Option<&S
     };
     let op = task.ops.first();
     started.map_err(|e| failure(e, op.map_or("task", |o| o.name()), op.map_or(Provenance::default(), |o| o.at)))
-}
-
-/// Whether GPUs can do a library operation on arrays like these.
-pub fn can_do(op: &Operation) -> bool {
-    let Kind::Library(library) = &op.kind else { return false };
-    if !op.reads().chain(&op.outs).all(|p| is_aligned(&p.view)) {
-        return false;
-    }
-    let dtype = |k: usize| op.reads().nth(k).map(|p| p.view.dtype);
-    let out = op.outs.first().map(|p| &p.view);
-    match library.form() {
-        Form::MatMul => {
-            let lies_well = |p: &Place| matrix(p.view.dtype.size() as isize, &p.view.shape, &p.view.strides);
-            let known = matches!(dtype(0), Some(DType::F32 | DType::F64 | DType::C64 | DType::C128));
-            let result = op.outs.first().and_then(lies_well).is_some_and(|c| !c.transposed);
-            known && result && op.reads().all(|p| lies_well(p).is_some())
-        }
-        Form::Accumulate { op: Some(_), .. } => dtype(0) == out.map(|v| v.dtype) && out.is_some_and(|v| v.ndim() <= 2),
-        Form::Sort { .. } => {
-            let run = op.reads().next().map(|p| &p.view);
-            let dense = |v: &View| v.ndim() == 1 && v.is_c_contiguous();
-            run.is_some_and(|v| dense(v) && !v.dtype.is_complex() && v.size() < 1 << 31) && out.is_some_and(dense)
-        }
-        _ => false,
-    }
-}
-
-/// Puts a library operation into the device's stream.
-pub fn enqueue_library(device: &Device, op: &Operation, args: &Args) -> Result<()> {
-    let Kind::Library(library) = &op.kind else { return Ok(()) };
-    let fail = |e: CudaError| failure(e, op.name(), op.at);
-    let refused = || fail(CudaError::Launch("the operation has no way on a GPU".into()));
-    match library.form() {
-        Form::MatMul => product(device, args).ok_or_else(refused)?.map_err(fail),
-        Form::Accumulate { op: Some(scalar), axis } => {
-            let (src, dst) = (&args.ins[0], &args.outs[0]);
-            let other = 1 - axis.min(1);
-            let flat = src.shape.len() < 2;
-            let scan = Scan {
-                op: scalar,
-                dtype: src.dtype,
-                src: src.ptr as u64,
-                dst: dst.ptr as u64,
-                rows: if flat { 1 } else { src.shape[other] },
-                n: src.shape[axis],
-                src_row: if flat { 0 } else { src.strides[other] },
-                dst_row: if flat { 0 } else { dst.strides[other] },
-                src_step: src.strides[axis],
-                dst_step: dst.strides[axis],
-            };
-            // SAFETY: the arrays are held on this device.
-            unsafe { device.run_with_scratch(scan.scratch(), |at| scan.steps(at).unwrap_or_default()) }.map_err(fail)
-        }
-        Form::Sort { places } => {
-            let (src, dst) = (&args.ins[0], &args.outs[0]);
-            let (dtype, n) = (src.dtype, src.shape[0]);
-            let sort = Sort { dtype, n, src: src.ptr as u64, dst: dst.ptr as u64, places };
-            // SAFETY: as above.
-            unsafe { device.run_with_scratch(sort.scratch(), |at| sort.steps(at).unwrap_or_default()) }.map_err(fail)
-        }
-        _ => Err(refused()),
-    }
-}
-
-/// A matrix product by cuBLAS; `None` where the matrices do not lie as it needs them.
-fn product(device: &Device, args: &Args) -> Option<std::result::Result<(), CudaError>> {
-    let (a, b, c) = (&args.ins[0], &args.ins[1], &args.outs[0]);
-    let nd = c.shape.len();
-    let matrix = |v: &RawView| {
-        let found = matrix(v.dtype.size() as isize, &v.shape, &v.strides)?;
-        Some(Matrix { ptr: v.ptr as u64, ..found })
-    };
-    let product = Product {
-        dtype: c.dtype,
-        m: c.shape[nd - 2],
-        n: c.shape[nd - 1],
-        k: a.shape[nd - 1],
-        batch: c.shape[..nd - 2].iter().product(),
-        a: matrix(a)?,
-        b: matrix(b)?,
-        c: matrix(c).filter(|c| !c.transposed)?,
-        tf32: false,
-    };
-    // SAFETY: the arrays are held on this device, and the result is apart from the factors.
-    Some(unsafe { device.product(&product) })
-}
-
-/// How cuBLAS reads a matrix, or a batch of them: one axis dense, the other and the batches evenly apart.
-fn matrix(size: isize, shape: &[usize], strides: &[isize]) -> Option<Matrix> {
-    let (nd, leading) = (shape.len(), |apart: isize| (apart / size) as usize);
-    let (rows, columns) = (*shape.get(nd.checked_sub(2)?)?, shape[nd - 1]);
-    // Along an axis of one element any stride will do.
-    let across = if columns <= 1 { size } else { strides[nd - 1] };
-    let down = if rows <= 1 { columns.max(1) as isize * across.max(size) } else { strides[nd - 2] };
-    let fits = |dense: isize, apart: isize, inner: usize| {
-        dense == size && apart % size == 0 && apart >= inner.max(1) as isize * size
-    };
-    let (transposed, leading) = if fits(across, down, columns) {
-        (false, leading(down))
-    } else if fits(down, across, rows) {
-        (true, leading(across))
-    } else {
-        return None;
-    };
-    let mut outer = shape[..nd - 2].iter().zip(strides).filter(|(d, _)| **d > 1);
-    let batch_stride = outer.next().map_or(0, |(_, s)| *s as i64 / size as i64);
-    outer.next().is_none().then_some(Matrix { ptr: 0, transposed, leading, batch_stride })
 }
 
 /// Waits for everything that was put into streams.

@@ -26,6 +26,7 @@ mod slices;
 mod channel;
 mod fp;
 pub mod gpu;
+mod gpu_library;
 mod ledger;
 mod mapper;
 pub mod memory;

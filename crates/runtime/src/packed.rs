@@ -2,6 +2,7 @@
 //! memory is made and the library operation runs.
 
 use crate::error::{ErrorKind, ExecError};
+use crate::gpu_library;
 use crate::mapper::Touch;
 use crate::operation::{Kind, Operation, Place, Source};
 use crate::prepare::{self, sized};
@@ -28,16 +29,21 @@ pub fn prepare(work: &Work, op: &Operation, ops: &[Operation]) -> Result<Prepare
         }
         _ => Box::new(Unpack::new()),
     };
-    let bases = prepare::held(work, ops, able().then(|| prepare::elements_of(op)), || prepare::touches_of(op))?;
+    let bases = prepare::held(work, ops, able(op).then(|| prepare::elements_of(op)), || prepare::touches_of(op))?;
     let args = prepare::arguments(&bases, op)?;
+    let memory = bases.memory();
     bases.keep(work);
+    if let Some(device) = reserved::gpu(memory) {
+        gpu_library::enqueue_packed(device, op, &args)?;
+        return Ok(Prepared::Done);
+    }
     let phases = library.phases(&args);
     Ok(Prepared::Library { own: Some(library), args, phases })
 }
 
 /// Whether devices do this: simulated ones do all that the CPU does.
-fn able() -> bool {
-    !reserved::are_gpus()
+fn able(op: &Operation) -> bool {
+    !reserved::are_gpus() || gpu_library::can_pack(op)
 }
 
 fn internal(op: &Operation, message: &str) -> ExecError {
@@ -51,8 +57,12 @@ fn fix_length(work: &Work, op: &Operation, ops: &[Operation], mask: &Place) -> R
     };
     if symbol.get().is_none() {
         let reads = || vec![Touch { store: &mask.store, view: mask.view.clone(), reads: true, writes: false }];
-        let bases = prepare::held(work, ops, able().then(|| mask.view.size()), reads)?;
-        let count = count_true(op, raw_view(bases.of(&mask.store)?, &mask.view))?;
+        let bases = prepare::held(work, ops, able(op).then(|| mask.view.size()), reads)?;
+        let view = raw_view(bases.of(&mask.store)?, &mask.view);
+        let count = match reserved::gpu(bases.memory()) {
+            Some(device) => gpu_library::count_true(device, op, &view)?,
+            None => count_true(op, view)?,
+        };
         bases.keep(work);
         let _ = symbol.set(count);
     }

@@ -5,6 +5,7 @@ use crate::chain::{BoundStep, ChainRun};
 use crate::error::ExecError;
 use crate::fp;
 use crate::gpu;
+use crate::gpu_library;
 use crate::mapper::{self, Mapping, Part, Slab, Touch};
 use crate::memory::{self, Memory};
 use crate::node::{self, Spot, StoreId};
@@ -83,13 +84,13 @@ fn bound(work: &Work) -> Result<Prepared> {
             match &op.kind {
                 Kind::Library(library) => {
                     let _room = room(ops, op.reads().chain(&op.outs).map(|p| &p.store))?;
-                    let able = !library.follows_all() && (!reserved::are_gpus() || gpu::can_do(op));
+                    let able = !library.follows_all() && (!reserved::are_gpus() || gpu_library::can_do(op));
                     let bases = held(work, ops, able.then(|| elements_of(op)), || touches_of(op))?;
                     let args = arguments(&bases, op)?;
                     let memory = bases.memory();
                     bases.keep(work);
                     if let Some(device) = reserved::gpu(memory) {
-                        gpu::enqueue_library(device, op, &args)?;
+                        gpu_library::enqueue(device, op, &args)?;
                         return Ok(Prepared::Done);
                     }
                     let phases = library.phases(&args);

@@ -42,6 +42,10 @@ impl Spans {
     }
 
     pub fn remove(&mut self, span: &Span) {
+        // Nothing taken out would still cut in two what it lies in.
+        if span.is_empty() {
+            return;
+        }
         let cut = |s: &Span| [s.start..s.end.min(span.start), s.start.max(span.end)..s.end];
         self.0 = self.0.iter().flat_map(cut).filter(|s| s.start < s.end).collect();
     }

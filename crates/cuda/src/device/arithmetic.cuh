@@ -13,7 +13,8 @@ HALF2(nl_subtract)
 HALF2(nl_multiply)
 HALF2(nl_divide)
 
-template <class T> FN T nl_negative(T a) { typedef typename num<T>::wrap W; return (T)((W)0 - (W)a); }
+FN u64 negated(u64 a) { return 0 - a; }
+template <class T> FN T nl_negative(T a) { typedef typename num<T>::wrap W; return (T)negated((W)a); }
 FLOATS1(nl_negative, -a)
 FN f16 nl_negative(f16 a) { return half_of_bits(a.bits ^ 0x8000); }
 

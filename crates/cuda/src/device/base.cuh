@@ -28,6 +28,10 @@ FN f64 float_of(u64 b) { return __longlong_as_double((i64)b); }
 FN f32 widen(f16 a) { f32 r; asm("cvt.f32.f16 %0, %1;" : "=f"(r) : "h"(a.bits)); return r; }
 FN f16 narrow(f32 a) { f16 r; asm("cvt.rn.f16.f32 %0, %1;" : "=h"(r.bits) : "f"(a)); return r; }
 FN f16 narrow(f64 a) { f16 r; asm("cvt.rn.f16.f64 %0, %1;" : "=h"(r.bits) : "d"(a)); return r; }
+// Two faults of CUDA 13.0's assembler are gone round. It stores the low byte of a half just converted as the number
+// made an 8-bit integer; and of a maximum of three it forgets that one was negated.
+FN u8 byte_of(u32 a, int i) { u32 r; asm("prmt.b32 %0, %1, 0, %2;" : "=r"(r) : "r"(a), "r"(0x4440 + i)); return (u8)r; }
+FN u32 negated(u32 a) { u32 r; asm("{ .reg .b32 t; not.b32 t, %1; add.u32 %0, t, 1; }" : "=r"(r) : "r"(a)); return r; }
 #endif
 
 // A bool is a byte in memory; any byte but zero is true.
@@ -60,9 +64,10 @@ template <class T> FN T load_bytes(const char* p) {
 }
 template <class T> FN void store_bytes(char* p, T v) {
     typedef typename Memory<T>::type M;
-    union { u8 b[sizeof(M)]; u64 w[2]; } u;
-    *(M*)&u = (M)v;
-    for (int i = 0; i < (int)sizeof(M); i++) ((u8*)p)[i] = u.b[i];
+    union { M m; u32 w[4]; } u;
+    u.w[0] = 0;
+    u.m = (M)v;
+    for (int i = 0; i < (int)sizeof(M); i++) ((u8*)p)[i] = byte_of(u.w[i / 4], i % 4);
 }
 
 // V elements in accesses of at most sixteen bytes.

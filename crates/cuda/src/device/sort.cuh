@@ -1,7 +1,10 @@
 // A stable radix sort, eight bits a pass, lowest first. T is the element, K its key; PAIRS: places go along with keys.
+// One pass over the keys counts the digits of all passes. Then a pass reads every key once: a tile ranks its keys in
+// shared memory, learns from the tiles before it where they go, and writes each digit's keys side by side.
 // A warp has a run of 32 * ITEMS keys, read item by item across its lanes, so that ranks keep their order.
 struct Words16 { u64 w[16]; };
-enum { TILE = 256 * ITEMS };
+// Blocks of a multiprocessor at once, which bounds the registers of each.
+enum { TILE = 256 * ITEMS, BLOCKS = 4 };
 
 FN K key_of_bits(K bits, bool negative) { return negative ? (K)~bits : (K)(bits | TOP); }
 // Floats in the order of NumPy: NaN last; for places, zeros of both signs are equal.
@@ -25,81 +28,169 @@ FN T value(K k) {
 FN K key_at(const u64* w, i64 i) {
     return w[7] & 1 ? key(load<T>((const char*)w[0] + i * (i64)sizeof(Memory<T>::type))) : ((const K*)w[0])[i];
 }
-// keys in, keys out, places in, places out, n, tiles, shift, flags (1: first pass, 2: last), counts
-extern "C" __global__ void __launch_bounds__(256) sort_count(const __grid_constant__ Words16 a) {
-    __shared__ u32 counts[256];
-    const i64 n = (i64)a.w[4], base = (i64)blockIdx.x * TILE;
-    const int shift = (int)a.w[6];
-    counts[threadIdx.x] = 0;
+// What a tile tells of a digit: nothing yet, its own keys, or those of all tiles up to it. One word, so that
+// neither half can be seen without the other.
+FN S tell(u32 kind, u32 count) { return (S)count | (S)kind << (8 * sizeof(S) - 2); }
+FN u32 kind_of(S s) { return (u32)(s >> (8 * sizeof(S) - 2)); }
+FN u32 count_of(S s) { return (u32)(s & (((S)1 << (8 * sizeof(S) - 2)) - 1)); }
+
+// What comes before this thread's `own` among the block's, in order of threads.
+FN u32 before_in_block(u32 own, u32* room) {
+    const int t = (int)threadIdx.x, lane = t & 31;
+    u32 running = own;
+    for (int d = 1; d < 32; d <<= 1) {
+        const u32 other = __shfl_up_sync(0xffffffffu, running, d);
+        if (lane >= d) running += other;
+    }
+    if (lane == 31) room[t >> 5] = running;
     __syncthreads();
-    for (int i = 0; i < ITEMS; i++) {
-        const i64 at = base + i * 256 + threadIdx.x;
-        if (at < n) atomicAdd(&counts[(u32)(key_at(a.w, at) >> shift) & 255], 1u);
+    u32 base = 0;
+    for (int i = 0; i < t >> 5; i++) base += room[i];
+    return base + running - own;
+}
+// Words: keys in, keys out, places in, places out, n, tiles, pass, flags (1: first pass, 2: last), and the counters:
+// a number of the next tile for each pass, counts of digits for each pass, what tiles tell for each pass.
+#define NEXT_TILE(w) ((u32*)(w)[8])
+#define DIGITS_OF(w, pass) ((u32*)(w)[8] + 256 + (pass) * 256)
+#define TOLD_IN(w, pass) ((S*)((u32*)(w)[8] + 256 + PASSES * 256) + (i64)(pass) * (i64)(w)[5] * 256)
+extern "C" __global__ void __launch_bounds__(256) sort_clear(const __grid_constant__ Words16 a) {
+    const i64 words = 256 + PASSES * 256 + (i64)PASSES * (i64)a.w[5] * 256 * (sizeof(S) / 4);
+    for (i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x; i < words; i += (i64)gridDim.x * blockDim.x) NEXT_TILE(a.w)[i] = 0;
+}
+// Several counters of a digit, for different lanes: keys of few different digits wait less for each other.
+enum { COPIES = PASSES > 4 ? 4 : 8 };
+extern "C" __global__ void __launch_bounds__(256) sort_count(const __grid_constant__ Words16 a) {
+    __shared__ u32 counts[PASSES * 256 * COPIES];
+    const i64 n = (i64)a.w[4], stride = (i64)gridDim.x * (256 * 8);
+    const int t = (int)threadIdx.x, copy = t & (COPIES - 1);
+    for (int i = t; i < PASSES * 256 * COPIES; i += 256) counts[i] = 0;
+    __syncthreads();
+    for (i64 base = (i64)blockIdx.x * (256 * 8); base < n; base += stride) {
+        K own[8];
+#pragma unroll
+        for (int i = 0; i < 8; i++) {
+            const i64 at = base + i * 256 + t;
+            own[i] = at < n ? key_at(a.w, at) : (K)0;
+        }
+#pragma unroll
+        for (int i = 0; i < 8; i++) {
+            if (base + i * 256 + t >= n) break;
+#pragma unroll
+            for (int p = 0; p < PASSES; p++) {
+                atomicAdd(&counts[(p * 256 + ((u32)(own[i] >> 8 * p) & 255)) * COPIES + copy], 1u);
+            }
+        }
     }
     __syncthreads();
-    // Digit by digit, then tile by tile: a running sum of this is where each tile's keys of a digit end.
-    ((u32*)a.w[8])[(i64)threadIdx.x * (i64)a.w[5] + blockIdx.x] = counts[threadIdx.x];
+    for (int i = t; i < PASSES * 256; i += 256) {
+        u32 all = 0;
+        for (int c = 0; c < COPIES; c++) all += counts[i * COPIES + c];
+        if (all) atomicAdd(DIGITS_OF(a.w, 0) + i, all);
+    }
 }
-extern "C" __global__ void __launch_bounds__(256) sort_scatter(const __grid_constant__ Words16 a) {
+// Counts of digits become the places where their keys begin; a block for each pass.
+extern "C" __global__ void __launch_bounds__(256) sort_starts(const __grid_constant__ Words16 a) {
+    __shared__ u32 room[8];
+    u32* const digits = DIGITS_OF(a.w, blockIdx.x);
+    const u32 before = before_in_block(digits[threadIdx.x], room);
+    digits[threadIdx.x] = before;
+}
+extern "C" __global__ void __launch_bounds__(256, BLOCKS) sort_pass(const __grid_constant__ Words16 a) {
     __shared__ u32 warp_counts[8][256];
-    __shared__ u32 starts[256], sums[256];
-    __shared__ i64 targets[256];
+    __shared__ u32 targets[256], room[8], own_tile;
     __shared__ K keys[TILE];
 #if PAIRS
     __shared__ u32 places[TILE];
 #endif
-    const i64 n = (i64)a.w[4], base = (i64)blockIdx.x * TILE;
-    const int shift = (int)a.w[6], t = (int)threadIdx.x, lane = t & 31, warp = t >> 5;
+    const i64 n = (i64)a.w[4];
+    const int pass = (int)a.w[6], shift = 8 * pass, t = (int)threadIdx.x, lane = t & 31, warp = t >> 5;
     const u32 below = (1u << lane) - 1;
+    // Tiles are numbered as blocks come to run: those before one have begun, so that waiting for them ends.
+    if (t == 0) own_tile = atomicAdd(NEXT_TILE(a.w) + pass, 1u);
+#pragma unroll
     for (int w = 0; w < 8; w++) warp_counts[w][t] = 0;
     __syncthreads();
+    const i64 tile = own_tile, base = tile * TILE;
+    const int valid = n - base < TILE ? (int)(n - base) : (int)TILE, mine = warp * (32 * ITEMS) + lane;
+    const char* const from = (const char*)a.w[0] + (base + mine) * (i64)sizeof(K);
     K own[ITEMS];
-    u32 rank[ITEMS];
+    u16 rank[ITEMS];
+    if (valid == TILE) {
+#pragma unroll
+        for (int i = 0; i < ITEMS; i++) own[i] = *(const K*)(from + i * 32 * (int)sizeof(K));
+    } else {
+#pragma unroll
+        for (int i = 0; i < ITEMS; i++) own[i] = mine + i * 32 < valid ? *(const K*)(from + i * 32 * (int)sizeof(K)) : (K)0;
+    }
+    if (a.w[7] & 1) {
+#pragma unroll
+        for (int i = 0; i < ITEMS; i++) own[i] = key(load<T>((const char*)&own[i]));
+    }
+#pragma unroll
     for (int i = 0; i < ITEMS; i++) {
-        const i64 at = base + warp * (32 * ITEMS) + i * 32 + lane;
-        own[i] = at < n ? key_at(a.w, at) : (K)0;
-        // Keys beyond the end have a digit of their own, and are counted nowhere.
-        const u32 digit = at < n ? (u32)(own[i] >> shift) & 255 : 256u;
-        const u32 same = __match_any_sync(0xffffffffu, digit);
-        rank[i] = digit < 256 ? warp_counts[warp][digit] + (u32)__popc(same & below) : 0;
+        const bool in = mine + i * 32 < valid;
+        const u32 digit = (u32)(own[i] >> shift) & 255;
+        // The lanes of the same digit; those beyond the end belong to none.
+        u32 same = __ballot_sync(0xffffffffu, in);
+#pragma unroll
+        for (int b = 0; b < 8; b++) {
+            const bool set = digit >> b & 1;
+            const u32 with = __ballot_sync(0xffffffffu, set);
+            same &= set ? with : ~with;
+        }
+        const u32 before = in ? warp_counts[warp][digit] : 0;
+        rank[i] = (u16)(before + (u32)__popc(same & below));
         __syncwarp();
-        if (digit < 256 && (same & below) == 0) warp_counts[warp][digit] += (u32)__popc(same);
+        if (in && (same & below) == 0) warp_counts[warp][digit] = before + (u32)__popc(same);
         __syncwarp();
     }
     __syncthreads();
     u32 count = 0;
+#pragma unroll
+    for (int w = 0; w < 8; w++) count += warp_counts[w][t];
+    volatile S* const told = (volatile S*)TOLD_IN(a.w, pass) + t;
+    told[tile * 256] = tell(tile == 0 ? 2 : 1, count);
+    const u32 start = before_in_block(count, room);
+    u32 running = start;
+#pragma unroll
     for (int w = 0; w < 8; w++) {
         const u32 here = warp_counts[w][t];
-        warp_counts[w][t] = count;
-        count += here;
+        warp_counts[w][t] = running;
+        running += here;
     }
-    sums[t] = count;
     __syncthreads();
-    for (int d = 1; d < 256; d <<= 1) {
-        const u32 other = t >= d ? sums[t - d] : 0;
-        __syncthreads();
-        sums[t] += other;
-        __syncthreads();
-    }
-    starts[t] = sums[t] - count;
-    targets[t] = (i64)((const u32*)a.w[8])[(i64)t * (i64)a.w[5] + blockIdx.x] - count;
-    __syncthreads();
+#pragma unroll
     for (int i = 0; i < ITEMS; i++) {
-        const i64 at = base + warp * (32 * ITEMS) + i * 32 + lane;
-        if (at >= n) continue;
-        const u32 digit = (u32)(own[i] >> shift) & 255;
-        const u32 to = starts[digit] + warp_counts[warp][digit] + rank[i];
+        if (mine + i * 32 >= valid) break;
+        const u32 to = warp_counts[warp][(u32)(own[i] >> shift) & 255] + rank[i];
         keys[to] = own[i];
 #if PAIRS
+        const i64 at = base + mine + i * 32;
         places[to] = a.w[7] & 1 ? (u32)at : ((const u32*)a.w[2])[at];
 #endif
     }
+    // This thread's digit in the tiles before, four of them at a look.
+    u32 before = 0;
+    for (i64 j = tile - 1; j >= 0;) {
+        S seen[4];
+#pragma unroll
+        for (int k = 0; k < 4; k++) seen[k] = j >= k ? told[(j - k) * 256] : tell(2, 0);
+        bool waits = false;
+#pragma unroll
+        for (int k = 0; k < 4; k++) {
+            const u32 kind = kind_of(seen[k]);
+            waits = waits || kind == 0;
+            if (waits || j < 0) continue;
+            before += count_of(seen[k]);
+            j = kind == 2 ? -1 : j - 1;
+        }
+    }
+    if (tile > 0) told[tile * 256] = tell(2, before + count);
+    targets[t] = DIGITS_OF(a.w, pass)[t] + before - start;
     __syncthreads();
-    const int valid = n - base < TILE ? (int)(n - base) : (int)TILE;
     for (int j = t; j < valid; j += 256) {
         const K k = keys[j];
-        const u32 digit = (u32)(k >> shift) & 255;
-        const i64 to = targets[digit] + (j - (i64)starts[digit]);
+        const i64 to = (i64)(u32)(targets[(u32)(k >> shift) & 255] + (u32)j);
 #if PAIRS
         if (a.w[7] & 2) {
             ((i64*)a.w[3])[to] = places[j];

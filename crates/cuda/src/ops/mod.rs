@@ -2,6 +2,7 @@
 //! same steps on the host. `blas` is NVIDIA's library instead.
 
 pub mod blas;
+pub mod extreme;
 pub mod scan;
 pub mod select;
 pub mod sort;
@@ -12,7 +13,8 @@ use crate::scalar::Sections;
 use crate::{CudaError, load::Search};
 use smallvec::SmallVec;
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex};
+use std::hash::{Hash, Hasher};
+use std::sync::{Arc, LazyLock, Mutex};
 
 /// Words of every step's arguments.
 pub const WORDS: usize = 16;
@@ -28,15 +30,43 @@ pub struct Step {
     pub words: [u64; WORDS],
 }
 
-/// The program a step is a function of.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+/// The program a step is a function of. There is one of each text, told apart by its number.
+#[derive(Debug)]
 pub struct Program {
+    number: usize,
     text: String,
 }
 
+impl PartialEq for Program {
+    fn eq(&self, other: &Program) -> bool {
+        self.number == other.number
+    }
+}
+
+impl Eq for Program {}
+
+impl Hash for Program {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.number.hash(state);
+    }
+}
+
 impl Program {
-    fn new(sections: Sections, definitions: &str, file: &str) -> Arc<Program> {
-        Arc::new(Program { text: format!("{}{definitions}{file}", sections.text()) })
+    fn new(sections: Sections, definitions: String, file: &'static str) -> Arc<Program> {
+        type Known = HashMap<(Sections, String, *const u8), Arc<Program>>;
+        struct Shared(Known);
+        // SAFETY: the address only tells one file from another.
+        unsafe impl Send for Shared {}
+        static KNOWN: LazyLock<Mutex<Shared>> = LazyLock::new(|| Mutex::new(Shared(HashMap::new())));
+        let known = &mut KNOWN.lock().unwrap_or_else(|e| e.into_inner()).0;
+        let number = known.len();
+        let key = (sections, definitions, file.as_ptr());
+        if let Some(program) = known.get(&key) {
+            return program.clone();
+        }
+        let program = Arc::new(Program { number, text: format!("{}{}{file}", sections.text(), key.1) });
+        known.insert(key, program.clone());
+        program
     }
 
     pub fn text(&self) -> &str {
@@ -89,19 +119,35 @@ impl Device {
         Ok(())
     }
 
-    /// Runs steps that need `bytes` of scratch, given zeroed; it is freed in the stream's order.
+    /// Runs steps that need `bytes` of scratch, of which the first `zeroed` are zero; it is freed in the stream's order.
     ///
     /// # Safety
     /// As for `run_steps`.
     pub unsafe fn run_with_scratch(
         &self,
         bytes: usize,
+        zeroed: usize,
         steps: impl FnOnce(u64) -> SmallVec<[Step; 4]>,
     ) -> Result<(), CudaError> {
+        if bytes == 0 {
+            return self.run_steps(&steps(0));
+        }
         let scratch = self.alloc(bytes)?;
-        let done = self.fill(Lane::Compute, scratch, 0, bytes.max(1)).and_then(|()| self.run_steps(&steps(scratch)));
+        let cleared = if zeroed > 0 { self.fill(Lane::Compute, scratch, 0, zeroed) } else { Ok(()) };
+        let done = cleared.and_then(|()| self.run_steps(&steps(scratch)));
         let freed = self.free(scratch);
         done.and(freed)
+    }
+
+    /// A 64-bit number of the device's memory, once the compute stream has come this far.
+    ///
+    /// # Safety
+    /// The address is memory of this device.
+    pub unsafe fn read(&self, from: u64) -> Result<u64, CudaError> {
+        let mut number = 0u64;
+        self.download(Lane::Compute, (&raw mut number).cast(), from, 8)?;
+        self.wait_for_lane(Lane::Compute)?;
+        Ok(number)
     }
 
     /// The libraries this device was opened with.

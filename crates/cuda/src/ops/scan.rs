@@ -66,7 +66,7 @@ impl Scan {
             cast_expression(self.dtype, acc, "x"),
             cast_expression(acc, self.dtype, "x"),
         );
-        Some(Program::new(sections, &definitions, FILE))
+        Some(Program::new(sections, definitions, FILE))
     }
 
     /// The steps, with scratch at `scratch`; `None` for an operation that has no value which changes nothing.

@@ -20,7 +20,7 @@ pub(super) fn program(itemsize: usize) -> Option<Arc<Program>> {
         _ => return None,
     };
     let definitions = format!("struct u128 {{ u64 a, b; }};\ntypedef {unit} U;\n");
-    Some(Program::new(Sections::base(), &definitions, FILE))
+    Some(Program::new(Sections::base(), definitions, FILE))
 }
 
 /// The elements (and, or, the places) where a dense mask is true, in order; and how many they are.
@@ -64,12 +64,23 @@ impl Pack {
         let tiles = grid_of(self.tiles(), 1);
         Some((smallvec![step("pack_count", tiles), step("pack_offsets", 1)], smallvec![step("pack_write", tiles)]))
     }
+
+    /// As `steps`, but `values` get what is `packed`, the elements of which are `apart` bytes from one to the next:
+    /// none for one value that goes everywhere.
+    pub fn steps_back(&self, scratch: u64, apart: isize) -> Option<(SmallVec<[Step; 4]>, SmallVec<[Step; 4]>)> {
+        let (counting, mut writing) = self.steps(scratch)?;
+        for step in &mut writing {
+            step.function = "unpack_write";
+            step.words[8] = apart as u64;
+        }
+        Some((counting, writing))
+    }
 }
 
 /// What to do with an index out of range.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Mode {
-    /// Leaves the index and its place plus one in the two words at `bad`, and the element alone.
+    /// Leaves the complement of the first wrong index's place at `bad`, and its element alone.
     Raise,
     Wrap,
     Clip,
@@ -90,8 +101,10 @@ pub struct Indexed {
     pub index_stride: isize,
     pub count: usize,
     pub dense: u64,
+    /// `put` writes one element everywhere.
+    pub single: bool,
     pub mode: Mode,
-    /// Two 64-bit integers, zero before.
+    /// One 64-bit integer, zero before.
     pub bad: u64,
 }
 
@@ -111,6 +124,7 @@ impl Indexed {
             self.mode as u64,
             self.bad,
             owners,
+            !self.single as u64,
         ])
     }
 

@@ -743,6 +743,41 @@ pub fn random_program(seed: u64, length: usize) -> Case {
     c
 }
 
+/// A stencil: operands that are windows of one array, rows and columns apart.
+pub fn stencil(d: DType, rows: usize, columns: usize, batch: usize) -> Case {
+    let mut c = Case::new(format!("stencil of {d} over {batch} x {rows} x {columns}"), &[batch, rows, columns]);
+    let (size, wide) = (d.size(), columns + 2);
+    let row = (wide * size) as isize;
+    let strides = vec![row * (rows + 3) as isize, row, size as isize];
+    let mut own = Random::new(d as u64 + 5);
+    c.domain = vec![batch, rows + 3, wide];
+    let whole = c.place(d, strides.clone(), 0, "grid".into());
+    c.fill(&whole, |_| plain(d, &mut own));
+    c.domain = vec![batch, rows, columns];
+    let mut sum = None;
+    for (y, x) in [(1, 1), (0, 1), (2, 1), (1, 0), (1, 2), (3, 1), (3, 0)] {
+        let at = whole.at + y * row as usize + x * size;
+        let (dtype, strides, closeness, span) = (d, strides.clone(), Closeness::Equal, whole.span);
+        let a = Array { dtype, at, strides, closeness, label: format!("row {y}"), written: false, span };
+        let o = c.add_operand(a);
+        let r = c.load(o);
+        sum = Some(match sum {
+            None => r,
+            Some(before) => {
+                let lp = ScalarOp::Add.loop_for(d).unwrap_or(0) as u8;
+                let dst = c.reg(d);
+                c.emit(Instr::Apply { op: ScalarOp::Add, lp, dst: [dst, NO_REG], src: [before, r] });
+                dst
+            }
+        });
+    }
+    let out = c.dense_output(d, Closeness::Equal, "sum".into());
+    if let Some(sum) = sum {
+        c.store(out, sum, NO_REG);
+    }
+    c
+}
+
 /// Strides of a permuted, spread, turned around or (for inputs) repeated array; and a shift off alignment.
 fn random_strides(random: &mut Random, domain: &[usize], d: DType, input: bool) -> (Vec<isize>, usize) {
     let size = d.size() as isize;
@@ -802,6 +837,11 @@ pub fn all(random_programs: u64) -> Vec<Case> {
         }
         let (domain, reduced) = [shapes[3], shapes[4], shapes[6]][d as usize % 3];
         cases.push(folds(d, domain, reduced, true, d as u64));
+    }
+    for (d, rows, columns, batch) in
+        [(DType::F32, 37, 101, 1), (DType::F64, 3, 70, 3), (DType::I16, 64, 66, 2), (DType::F32, 16, 62, 1)]
+    {
+        cases.push(stencil(d, rows, columns, batch));
     }
     cases.extend((0..random_programs).map(|k| random_program(k + 1, 3 + (k as usize * 7) % 38)));
     cases.retain(|c| !(c.kernel.targets.is_empty() && c.operands.iter().all(|o| !o.written)));

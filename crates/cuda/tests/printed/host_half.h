@@ -6,3 +6,5 @@ FN f64 float_of(u64 b) { f64 a; memcpy(&a, &b, 8); return a; }
 FN f32 widen(f16 a) { _Float16 h; memcpy(&h, &a, 2); return (f32)h; }
 FN f16 narrow(f32 a) { _Float16 h = (_Float16)a; f16 r; memcpy(&r, &h, 2); return r; }
 FN f16 narrow(f64 a) { _Float16 h = (_Float16)a; f16 r; memcpy(&r, &h, 2); return r; }
+FN u8 byte_of(u32 a, int i) { return (u8)(a >> 8 * i); }
+FN u32 negated(u32 a) { return 0 - a; }

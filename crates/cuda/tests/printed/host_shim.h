@@ -11,7 +11,7 @@
 #define __shared__ static
 #define __forceinline__ inline
 #define __noinline__ __attribute__((noinline))
-#define __launch_bounds__(n)
+#define __launch_bounds__(...)
 #define __grid_constant__
 #define __align__(n) alignas(n)
 
@@ -58,13 +58,21 @@ static inline unsigned __shfl_up_sync(unsigned, unsigned v, int distance) {
     __syncthreads();
     return r;
 }
-static inline unsigned __match_any_sync(unsigned, unsigned v) {
-    unsigned t = threadIdx.x, same = 0;
+static inline unsigned __shfl_sync(unsigned, unsigned v, int lane) {
+    unsigned t = threadIdx.x;
     host_cells[t] = v;
     __syncthreads();
-    for (unsigned i = 0; i < 32; i++) same |= (unsigned)(host_cells[(t & ~31u) + i] == v) << i;
+    unsigned r = host_cells[(t & ~31u) + lane];
     __syncthreads();
-    return same;
+    return r;
+}
+static inline unsigned __ballot_sync(unsigned, bool v) {
+    unsigned t = threadIdx.x, all = 0;
+    host_cells[t] = v;
+    __syncthreads();
+    for (unsigned i = 0; i < 32; i++) all |= host_cells[(t & ~31u) + i] << i;
+    __syncthreads();
+    return all;
 }
 static inline void __syncwarp() { __syncthreads(); }
 static inline int __popc(unsigned v) { return __builtin_popcount(v); }

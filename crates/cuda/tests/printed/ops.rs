@@ -2,6 +2,7 @@
 
 use crate::host::{compile, host_source};
 use crate::nvrtc::compiler;
+use numloom_cuda::ops::extreme::Extreme;
 use numloom_cuda::ops::scan::Scan;
 use numloom_cuda::ops::select::{Indexed, Mode, Pack};
 use numloom_cuda::ops::sort::Sort;
@@ -13,8 +14,10 @@ use std::process::Command;
 use std::sync::Arc;
 
 const SCAN: &[&str] = &["scan_fold", "scan_tiles", "scan_write", "scan_columns"];
-const SELECT: &[&str] = &["pack_count", "pack_offsets", "pack_write", "take", "put_owners", "put", "transpose"];
-const SORT: &[&str] = &["sort_count", "sort_scatter"];
+const SELECT: &[&str] =
+    &["pack_count", "pack_offsets", "pack_write", "unpack_write", "take", "put_owners", "put", "transpose"];
+const EXTREME: &[&str] = &["extreme_rows", "extreme_parts", "extreme_columns"];
+const SORT: &[&str] = &["sort_clear", "sort_count", "sort_starts", "sort_pass"];
 
 #[derive(Default)]
 struct Host {
@@ -28,7 +31,7 @@ impl Host {
         for step in steps {
             let count = self.libraries.len();
             let library = self.libraries.entry(step.program.clone()).or_insert_with(|| {
-                let functions = [SCAN, SELECT, SORT].into_iter().find(|f| f.contains(&step.function)).unwrap_or(&[]);
+                let functions = [SCAN, SELECT, SORT, EXTREME].into_iter().find(|f| f.contains(&step.function)).unwrap_or(&[]);
                 let mut text = host_source(step.program.text());
                 for f in functions {
                     text.push_str(&format!(
@@ -89,6 +92,7 @@ fn scans_fold_in_order() {
         (DType::I64, 7, 3),
         (DType::F32, 1, 4_096),
         (DType::I64, 5_000, 4),
+        (DType::I16, 1, 20_001),
     ] {
         let values: Vec<Value> = (0..rows * n).map(|k| Value::from_f64(d, ((k * 7919) % 23) as f64 - 11.0)).collect();
         let size = d.size() as isize;
@@ -156,11 +160,24 @@ fn masks_pack_and_indices_take_and_put() {
         let got = values_of(d, &packed, want.len());
         assert!(want.iter().zip(&got).all(|(&w, g)| values[w] == *g));
 
+        // Back to where they came from, and one value to all of their places.
+        for apart in [d.size() as isize, 0] {
+            let mut spread = vec![0u64; src.len()];
+            let back = Pack { values: spread.as_mut_ptr() as u64, ..pack };
+            let (counting, writing) = back.steps_back(scratch.as_mut_ptr() as u64, apart).expect("an item size");
+            host.run(&counting, "select");
+            host.run(&writing, "select");
+            let got = values_of(d, &spread, n);
+            let zero = Value::from_i128(d, 0);
+            let value = |i: usize| if apart == 0 { values[want[0]] } else { values[i] };
+            assert!((0..n).all(|i| got[i] == if mask[i] != 0 { value(i) } else { zero }));
+        }
+
         let (outer, extent, inner, chosen) = (3usize, 100usize, 4usize, 37usize);
         let index: Vec<i64> = (0..chosen).map(|_| random.below(150) as i64 - 75).collect();
         let mut array = src.clone();
         let mut dense = vec![0u64; src.len()];
-        let mut bad = [0i64; 2];
+        let mut bad = [0u64; 1];
         for mode in [Mode::Raise, Mode::Wrap, Mode::Clip] {
             let indexed = Indexed {
                 itemsize: d.size(),
@@ -174,6 +191,7 @@ fn masks_pack_and_indices_take_and_put() {
                 index_stride: 8,
                 count: chosen,
                 dense: dense.as_mut_ptr() as u64,
+                single: false,
                 mode,
                 bad: bad.as_mut_ptr() as u64,
             };
@@ -206,7 +224,30 @@ fn masks_pack_and_indices_take_and_put() {
             assert!(values_of(d, &array, n) == want, "put {mode:?}");
             array.copy_from_slice(&src);
         }
-        assert_eq!(bad, [0, 0]);
+        assert_eq!(bad, [0]);
+        let wrong = [3i64, 100, -101, 0];
+        let indexed = Indexed {
+            itemsize: d.size(),
+            array: array.as_mut_ptr() as u64,
+            outer: 1,
+            extent: 100,
+            inner: 1,
+            outer_stride: 0,
+            axis_stride: d.size() as isize,
+            index: wrong.as_ptr() as u64,
+            index_stride: 8,
+            count: wrong.len(),
+            dense: dense.as_mut_ptr() as u64,
+            single: false,
+            mode: Mode::Raise,
+            bad: bad.as_mut_ptr() as u64,
+        };
+        let before = values_of(d, &dense, 4);
+        host.run(&indexed.take().expect("an item size"), "select");
+        assert_eq!(!bad[0], 1, "the first wrong index is at place one");
+        let got = values_of(d, &dense, 4);
+        assert_eq!((got[0], got[3]), (values[3], values[0]));
+        assert_eq!((got[1], got[2]), (before[1], before[2]), "wrong indices write nothing");
 
         let (batch, rows, columns) = (2usize, 37usize, 70usize);
         let (row, turned) = ((columns * d.size()) as isize, (rows * d.size()) as isize);
@@ -233,13 +274,59 @@ fn masks_pack_and_indices_take_and_put() {
 }
 
 #[test]
+fn extremes_are_the_first_ones_and_nan_before_all() {
+    if !has_compiler() {
+        return;
+    }
+    let mut host = Host::default();
+    for (d, rows, n) in [
+        (DType::F32, 1usize, 40_001usize),
+        (DType::F16, 3, 5_000),
+        (DType::I64, 5_000, 7),
+        (DType::Bool, 2, 900),
+        (DType::U8, 70, 300),
+    ] {
+        let mut values: Vec<Value> =
+            (0..rows * n).map(|k| Value::from_f64(d, ((k * 7919) % 4001) as f64 - 11.0)).collect();
+        if d.is_inexact() {
+            values[n / 2] = Value::from_f64(d, f64::NAN);
+            values[n / 2 + 3] = Value::from_f64(d, f64::NAN);
+        }
+        let (src, size) = (bytes_of(&values), d.size() as isize);
+        for (columns, max) in [(false, true), (true, false), (true, true)] {
+            let (row, step) = if columns { (size, rows as isize * size) } else { (n as isize * size, size) };
+            let mut dst = vec![-1i64; rows];
+            let extreme = Extreme {
+                max,
+                dtype: d,
+                src: src.as_ptr() as u64,
+                dst: dst.as_mut_ptr() as u64,
+                rows,
+                n,
+                src_row: row,
+                src_step: step,
+                dst_row: 8,
+            };
+            let mut scratch = vec![0u64; extreme.scratch() / 8 + 2];
+            host.run(&extreme.steps(scratch.as_mut_ptr() as u64).expect("ordered"), "extreme");
+            for (r, &got) in dst.iter().enumerate() {
+                let at = |i: usize| values[if columns { i * rows + r } else { r * n + i }].to_f64();
+                let beats = |v: f64, b: f64| (v.is_nan() && !b.is_nan()) || if max { v > b } else { v < b };
+                let want = (1..n).fold(0, |best, i| if beats(at(i), at(best)) { i } else { best });
+                assert_eq!(got, want as i64, "{extreme:?} row {r}");
+            }
+        }
+    }
+}
+
+#[test]
 fn sorts_are_stable_with_nan_last() {
     if !has_compiler() {
         return;
     }
     let mut host = Host::default();
     for d in [DType::Bool, DType::I8, DType::F16, DType::I32, DType::F32, DType::U64] {
-        let n = 5_003;
+        let n = 11_003;
         let values = random_values(d, n, 17);
         let src = bytes_of(&values);
         let order = |a: &Value, b: &Value| {
@@ -255,7 +342,8 @@ fn sorts_are_stable_with_nan_last() {
         for places in [false, true] {
             let mut dst = vec![0u64; if places { n } else { src.len() }];
             let sort = Sort { dtype: d, n, src: src.as_ptr() as u64, dst: dst.as_mut_ptr() as u64, places };
-            let mut scratch = vec![0u64; sort.scratch() / 8 + 64];
+            // Sorts clear what they count in themselves.
+            let mut scratch = vec![u64::MAX; sort.scratch() / 8 + 64];
             let base = (scratch.as_mut_ptr() as u64).next_multiple_of(256);
             host.run(&sort.steps(base).expect("a type with keys"), "sort");
             if places {
@@ -285,6 +373,9 @@ fn library_programs_compile() {
         let pack = Pack { itemsize: d.size(), n: 100, mask: 0, values: 0, packed: 0, places: 0, count: 0 };
         add(&pack.steps(0).expect("an item size").1);
         if !d.is_complex() {
+            let (rows, n, src_row, src_step) = (1, 1_000_000, 0, d.size() as isize);
+            let extreme = Extreme { max: true, dtype: d, src: 0, dst: 0, rows, n, src_row, src_step, dst_row: 0 };
+            add(&extreme.steps(0).expect("ordered"));
             for places in [false, true] {
                 add(&Sort { dtype: d, n: 10, src: 0, dst: 0, places }.steps(0).expect("has keys"));
             }
