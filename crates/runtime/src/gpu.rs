@@ -66,7 +66,7 @@ pub fn can_run(plan: &FusedPlan) -> bool {
 /// A GPU reads elements only where their size divides the address. Blocks start where it does.
 pub fn is_aligned(view: &View) -> bool {
     let size = view.dtype.size();
-    view.offset % size == 0 && view.strides.iter().all(|s| s.unsigned_abs() % size == 0)
+    view.offset.is_multiple_of(size) && view.strides.iter().all(|s| s.unsigned_abs().is_multiple_of(size))
 }
 
 /// Puts a fused task, or a slab of it, into the device's stream.
