@@ -413,6 +413,12 @@ impl Store {
             && self.pending_writes.load(Ordering::Acquire) == writes
     }
 
+    /// Nobody can see the contents any more: no handle, no operation on its way. A mask may still be asked for by what
+    /// was packed with it.
+    pub(crate) fn is_forgotten(&self) -> bool {
+        self.is_private(0, 0) && self.owner.is_none() && !self.is_bare() && self.last_pack.lock().is_none()
+    }
+
     /// Gives the memory back. Nobody may read the contents any more.
     pub(crate) fn release(&self) {
         if self.release_replicas() || self.owner.is_some() {
