@@ -347,3 +347,36 @@ def test_other_tests_on_devices(name, config):
         command, capture_output=True, text=True, env=environment, timeout=300, cwd=os.path.dirname(here)
     )
     assert done.returncode == 0, done.stdout[-3000:]
+
+
+@pytest.mark.parametrize("on", [False, True], ids=["one", "all from there"])
+def test_work_that_stops_between_slabs_is_not_done_twice(on):
+    passes(
+        f"""
+        heard = 0
+        for k in range(60):
+            x = np.array(numpy.zeros((64, N // 16)))  # 4 MiB, a device of 5
+            np.sync()
+            np._core._fail_allocation(k, {on})
+            try:
+                y = x * 2
+                x += 1
+                np.sync()
+            except np.OutOfMemoryError:
+                heard += 1
+            spent = np._core._fail_allocation(-1) < 0
+            try:
+                np.sync()
+            except np.OutOfMemoryError:
+                pass
+            got = numpy.asarray(x)
+            assert ((got == 0) | (got == 1)).all(), (k, numpy.unique(got))
+            if not spent:
+                assert (got == 1).all()
+                break
+        else:
+            raise AssertionError("never came to an end of its allocations")
+        assert k > 3 and (heard > 0) == {on}, (k, heard)
+        """,
+        "--cpus 2 --gpus 1 --gpu-backend sim --fbmem 5 --zcmem 1 --min-gpu-chunk 1000",
+    )

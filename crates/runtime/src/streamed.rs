@@ -10,8 +10,10 @@ use crate::placed;
 use crate::plan::FusedPlan;
 use crate::prepare::{self, Bases, FusedTask};
 use crate::reserved;
+use crate::retire;
 use crate::task::{Prepared, Work};
 use std::ops::Range;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 /// The memory that less at a time could fit into, if a device's was full.
@@ -25,34 +27,59 @@ pub fn run(work: &Work, task: &FusedTask, memory: Memory) -> Option<Result<Prepa
     let &FusedTask { ops, plan, stores, .. } = task;
     let touches = mapper::touches(plan, stores);
     let slabs = slabs(plan, &touches, memory)?;
+    Some(through(memory, ops, &touches, &slabs, |bases, k| match reserved::gpu(memory) {
+        Some(device) => gpu::enqueue(device, bases, task, Some(&slabs[k])),
+        None => prepare::launch(bases, task, Some(&slabs[k])).map(|launch| {
+            for (phase, &tiles) in launch.phases().iter().enumerate() {
+                for tile in 0..tiles {
+                    // SAFETY: the analysis ordered this task after everything that touches what it writes.
+                    work.flags.fetch_or(unsafe { launch.run(phase, tile) }, Ordering::Relaxed);
+                }
+            }
+        }),
+    }))
+}
+
+/// Holds one slab after another on a device and works on each. What fails before any has been worked on is the caller's
+/// to try in another way; after that nothing may run again, and what was to be written says why it was not.
+fn through(
+    memory: Memory,
+    ops: &[Operation],
+    touches: &[Touch],
+    slabs: &[Slab],
+    work_on: impl Fn(&Bases, usize) -> Result<(), ExecError>,
+) -> Result<Prepared, ExecError> {
     let mut mapping = Mapping::begin(vec![Part { memory, slab: None }]);
     // What is there in full would leave no room for what is not.
     placed::evict(memory, usize::MAX);
-    for slab in slabs {
-        if let Err(e) = mapping.hold_some(memory, &slab, &touches, ops) {
-            return Some(Err(e));
-        }
-        mapping.commit();
-        let bases = Bases::Held(mapping, memory);
-        let done = match reserved::gpu(memory) {
-            Some(device) => gpu::enqueue(device, &bases, task, Some(&slab)),
-            None => prepare::launch(&bases, task, Some(&slab)).map(|launch| {
-                for (phase, &tiles) in launch.phases().iter().enumerate() {
-                    for tile in 0..tiles {
-                        // SAFETY: the analysis ordered this task after everything that touches what it writes.
-                        work.flags.fetch_or(unsafe { launch.run(phase, tile) }, Ordering::Relaxed);
-                    }
-                }
-            }),
-        };
-        if let Err(e) = done {
-            return Some(Err(e));
-        }
-        let Bases::Held(back, _) = bases else { return None };
-        mapping = back;
+    for (k, slab) in slabs.iter().enumerate() {
+        let held = mapping.hold_some(memory, slab, touches, ops).or_else(|_| {
+            mapping.let_go();
+            placed::evict(memory, usize::MAX);
+            mapping.hold_some(memory, slab, touches, ops)
+        });
+        let done = held.and_then(|()| {
+            mapping.commit();
+            let bases = Bases::Held(std::mem::replace(&mut mapping, Mapping::begin(Vec::new())), memory);
+            let done = work_on(&bases, k);
+            if let Bases::Held(back, _) = bases {
+                mapping = back;
+            }
+            done
+        });
         mapping.let_go();
+        match done {
+            Ok(()) => {}
+            Err(e) if k == 0 => return Err(e),
+            Err(e) => {
+                let e = Arc::new(e);
+                ops.iter().for_each(|op| retire::leave_without_contents(op, &e));
+                retire::keep_failure((*e).clone());
+                break;
+            }
+        }
     }
-    Some(Ok(Prepared::Done))
+    Ok(Prepared::Done)
 }
 
 /// As `run`, for a chain: whole tiles of its rows at a time.
@@ -79,31 +106,18 @@ pub fn run_chain(
         }
         count *= 2;
     };
-    if !mapper::are_apart(touches, &cuts.iter().map(slab).collect::<Vec<_>>()) {
+    let slabs: Vec<Slab> = cuts.iter().map(slab).collect();
+    if !mapper::are_apart(touches, &slabs) {
         return None;
     }
-    let mut mapping = Mapping::begin(vec![Part { memory, slab: None }]);
-    placed::evict(memory, usize::MAX);
-    for cut in cuts {
-        if let Err(e) = mapping.hold_some(memory, &slab(&cut), touches, ops) {
-            return Some(Err(e));
-        }
-        mapping.commit();
-        let bases = Bases::Held(mapping, memory);
-        match bind(&bases) {
-            Err(e) => return Some(Err(e)),
-            Ok(run) => {
-                for tile in cut {
-                    // SAFETY: as in `run`; the rows of the tile are held.
-                    work.flags.fetch_or(unsafe { run.run(tile) }, Ordering::Relaxed);
-                }
+    Some(through(memory, ops, touches, &slabs, |bases, k| {
+        bind(bases).map(|run| {
+            for tile in cuts[k].clone() {
+                // SAFETY: as in `run`; the rows of the tile are held.
+                work.flags.fetch_or(unsafe { run.run(tile) }, Ordering::Relaxed);
             }
-        }
-        let Bases::Held(back, _) = bases else { return None };
-        mapping = back;
-        mapping.let_go();
-    }
-    Some(Ok(Prepared::Done))
+        })
+    }))
 }
 
 /// Slabs that fit into half of the memory one at a time, along the longest axis where that can be done.
