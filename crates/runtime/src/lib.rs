@@ -27,6 +27,7 @@ mod channel;
 mod fp;
 pub mod gpu;
 mod gpu_library;
+mod kept;
 mod ledger;
 mod mapper;
 pub mod memory;

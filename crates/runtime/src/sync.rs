@@ -3,6 +3,7 @@
 use crate::array::{Array, UNSIZED};
 use crate::error::{ErrorKind, ExecError, FpReport};
 use crate::gpu;
+use crate::memory::Memory;
 use crate::retire;
 use crate::stats;
 use crate::store::Store;
@@ -136,7 +137,7 @@ pub(crate) fn show_progress() {
     if last.is_none_or(|t| t.elapsed() >= PROGRESS) {
         *last = Some(Instant::now());
         let done = stats::TASKS.load(Ordering::Relaxed);
-        let live = stats::LIVE_BYTES.load(Ordering::Relaxed) >> 20;
+        let live = Memory::System.live() >> 20;
         eprintln!("numloom: {} tasks to go, {done} done, {live} MiB of arrays", SCHEDULER.in_flight());
     }
 }
