@@ -1,6 +1,7 @@
 //! Recording: the calls the front makes. Each returns at once; small work on data that is there runs inline.
 
 use crate::array::{Array, UNSIZED};
+use crate::dot;
 use crate::error::{ErrorKind, ExecError};
 use crate::inline;
 use crate::ledger::TRACKED;
@@ -334,8 +335,12 @@ pub fn library(op: Box<dyn LibraryOp>, ins: &[&Array], outs: &[&Array], at: impl
         inline::counted();
         return run_library(&*op, ins, outs);
     }
+    let at = at();
+    if let Some(done) = dot::record(&*op, ins, outs, at) {
+        return done;
+    }
     let inputs: SmallVec<[Operand; 4]> = ins.iter().map(|a| Operand::Array(a)).collect();
-    push(inline::operation(Kind::Library(op), &inputs, outs, None, at())).map(|_| 0)
+    push(inline::operation(Kind::Library(op), &inputs, outs, None, at)).map(|_| 0)
 }
 
 /// Input `k` is copied first, because an output overlaps it.

@@ -40,8 +40,7 @@ fn settle(store: &Store, interrupted: impl Fn() -> bool) -> bool {
     if store.is_settled() {
         return true;
     }
-    WINDOW.flush();
-    SCHEDULER.wait(|| store.is_settled() || taint::of(store).is_some(), interrupted)
+    WINDOW.finish(|| store.is_settled() || taint::of(store).is_some(), interrupted)
 }
 
 pub(crate) fn wait_for(store: &Arc<Store>, interrupted: impl Fn() -> bool) -> Result<bool> {
@@ -66,8 +65,7 @@ pub fn is_ready(a: &Array) -> bool {
 /// Waits for everything recorded so far.
 pub fn sync_all(interrupted: impl Fn() -> bool) -> Result<bool> {
     stats::count(&stats::SYNCS, 1);
-    WINDOW.flush();
-    if !SCHEDULER.wait(|| SCHEDULER.in_flight() == 0, interrupted) {
+    if !WINDOW.finish(|| SCHEDULER.in_flight() == 0, interrupted) {
         return Ok(false);
     }
     gpu::wait_for_all()?;
@@ -114,8 +112,7 @@ pub fn expose(a: &Array) -> Exposure {
 /// Waits for everything recorded that touches the store.
 pub(crate) fn wait_until_idle(store: &Store) {
     if !store.is_idle() {
-        WINDOW.flush();
-        SCHEDULER.wait(|| store.is_idle() || taint::of(store).is_some(), || false);
+        WINDOW.finish(|| store.is_idle() || taint::of(store).is_some(), || false);
     }
 }
 

@@ -3,6 +3,7 @@
 use crate::node;
 use crate::operation::{Kind, Operation};
 use crate::plan::{self, TaskPlan, TaskWork};
+use crate::prepare;
 use crate::reserved;
 use crate::slices;
 use crate::spill;
@@ -31,6 +32,8 @@ pub struct Window {
     rung: Condvar,
     utility_sleeps: AtomicBool,
     stop: AtomicBool,
+    /// The window holds work worth a GPU's while that nothing recorded later can change.
+    heavy: AtomicBool,
 }
 
 pub static WINDOW: Window = Window {
@@ -43,6 +46,7 @@ pub static WINDOW: Window = Window {
     rung: Condvar::new(),
     utility_sleeps: AtomicBool::new(false),
     stop: AtomicBool::new(false),
+    heavy: AtomicBool::new(false),
 };
 
 /// Windows up to this size are flushed by the caller: a hop to another thread costs more.
@@ -63,6 +67,9 @@ enum Reason {
 
 /// Most operations of a loop over slices that are kept to become one task: some tens of milliseconds of recording.
 const LONGEST_KEPT: usize = 1 << 16;
+
+/// A library operation on so many elements is handed to a GPU while Python records on.
+const HEAVY: usize = 1 << 20;
 
 /// Tasks launched and not over before recording waits for some: bounds what a long loop piles up.
 const MOST_IN_FLIGHT: usize = 8192;
@@ -115,6 +122,7 @@ impl Window {
         start();
         op.announce();
         stats::count(&stats::OPERATIONS, 1);
+        let heavy = matches!(op.kind, Kind::Library(_)) && reserved::are_gpus() && prepare::elements_of(&op) >= HEAVY;
         let length = {
             let mut ops = self.ops.lock();
             ops.push(op);
@@ -127,6 +135,9 @@ impl Window {
         let limit = numloom_config::current().window_size;
         if length >= limit && limit <= SHORT_WINDOW || length >= limit * 4 {
             self.flush();
+        } else if heavy {
+            self.heavy.store(true, Ordering::Release);
+            self.ring();
         } else if length % limit == 0 || self.utility_sleeps.load(Ordering::Relaxed) {
             self.ring();
         }
@@ -139,10 +150,18 @@ impl Window {
 
     /// Turns everything recorded so far into tasks.
     pub fn flush(&self) {
-        self.flush_for(Reason::Wanted);
+        self.flush_for(Reason::Wanted, false);
     }
 
-    fn flush_for(&self, reason: Reason) {
+    /// Turns everything recorded so far into tasks, and helps until `over` holds; false when interrupted.
+    pub fn finish(&self, over: impl Fn() -> bool + Sync, interrupted: impl Fn() -> bool) -> bool {
+        // Tasks for a GPU are short here: handing them to another thread takes longer than doing them.
+        self.flush_for(Reason::Wanted, reserved::are_gpus());
+        SCHEDULER.wait(over, interrupted)
+    }
+
+    /// `stays`: this thread waits for tasks next.
+    fn flush_for(&self, reason: Reason, stays: bool) {
         let _turn = self.analysing.lock();
         let mut ops = {
             let mut ops = self.ops.lock();
@@ -188,7 +207,7 @@ impl Window {
         }
 
         for t in &plan.tasks {
-            launch(t, &nodes, &mut ops);
+            launch(t, &nodes, &mut ops, stays);
         }
     }
 
@@ -239,12 +258,13 @@ impl Window {
         while !self.stop.load(Ordering::Acquire) {
             let length = self.length.load(Ordering::Acquire).saturating_sub(self.postponed.load(Ordering::Acquire));
             let idle = length > 0 && length == stood_at;
-            if length >= limit || idle {
+            let heavy = self.heavy.swap(false, Ordering::AcqRel);
+            if length >= limit || idle || heavy {
                 let reason = if idle { Reason::Idle } else { Reason::Long };
                 stood_at = 0;
                 // A defect in the analysis must not take the process down; the operations are lost
                 // with their stores, and the next sync point says so.
-                let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| self.flush_for(reason)));
+                let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| self.flush_for(reason, false)));
                 if alone {
                     while SCHEDULER.help() {}
                 }
@@ -287,7 +307,7 @@ fn meet(a: &View, b: &View) -> bool {
 }
 
 /// Makes the task, draws its edges to tasks in flight, and hands it to the scheduler.
-fn launch(plan: &TaskPlan, nodes: &node::Nodes, ops: &mut [Option<Operation>]) {
+fn launch(plan: &TaskPlan, nodes: &node::Nodes, ops: &mut [Option<Operation>], stays: bool) {
     let own: Vec<Operation> = plan.ops.iter().filter_map(|&i| ops[i as usize].take()).collect();
     let recorded: u32 = own.iter().map(|o| o.times).sum();
     if recorded > 1 {
@@ -328,5 +348,5 @@ fn launch(plan: &TaskPlan, nodes: &node::Nodes, ops: &mut [Option<Operation>]) {
     }
     launched.push(Arc::downgrade(&task));
     drop(launched);
-    SCHEDULER.launch(&task);
+    SCHEDULER.launch(&task, stays);
 }
