@@ -32,8 +32,6 @@ pub struct Window {
     rung: Condvar,
     utility_sleeps: AtomicBool,
     stop: AtomicBool,
-    /// The window holds work worth a GPU's while that nothing recorded later can change.
-    heavy: AtomicBool,
 }
 
 pub static WINDOW: Window = Window {
@@ -46,7 +44,6 @@ pub static WINDOW: Window = Window {
     rung: Condvar::new(),
     utility_sleeps: AtomicBool::new(false),
     stop: AtomicBool::new(false),
-    heavy: AtomicBool::new(false),
 };
 
 /// Windows up to this size are flushed by the caller: a hop to another thread costs more.
@@ -68,7 +65,8 @@ enum Reason {
 /// Most operations of a loop over slices that are kept to become one task: some tens of milliseconds of recording.
 const LONGEST_KEPT: usize = 1 << 16;
 
-/// A library operation on so many elements is handed to a GPU while Python records on.
+/// A library operation on so many elements is handed to a GPU at once, with all that was recorded before it: the GPU
+/// works while Python records on, and a loop with one in it is cut in the same place every time.
 const HEAVY: usize = 1 << 20;
 
 /// Tasks launched and not over before recording waits for some: bounds what a long loop piles up.
@@ -133,11 +131,8 @@ impl Window {
             SCHEDULER.wait(|| SCHEDULER.in_flight() < MOST_IN_FLIGHT / 2, || false);
         }
         let limit = numloom_config::current().window_size;
-        if length >= limit && limit <= SHORT_WINDOW || length >= limit * 4 {
+        if heavy || length >= limit && limit <= SHORT_WINDOW || length >= limit * 4 {
             self.flush();
-        } else if heavy {
-            self.heavy.store(true, Ordering::Release);
-            self.ring();
         } else if length % limit == 0 || self.utility_sleeps.load(Ordering::Relaxed) {
             self.ring();
         }
@@ -258,8 +253,7 @@ impl Window {
         while !self.stop.load(Ordering::Acquire) {
             let length = self.length.load(Ordering::Acquire).saturating_sub(self.postponed.load(Ordering::Acquire));
             let idle = length > 0 && length == stood_at;
-            let heavy = self.heavy.swap(false, Ordering::AcqRel);
-            if length >= limit || idle || heavy {
+            if length >= limit || idle {
                 let reason = if idle { Reason::Idle } else { Reason::Long };
                 stood_at = 0;
                 // A defect in the analysis must not take the process down; the operations are lost
