@@ -339,7 +339,7 @@ fn product(device: &Device, args: &Args) -> Option<std::result::Result<(), CudaE
         a: matrix(a)?,
         b: matrix(b)?,
         c: matrix(c).filter(|c| !c.transposed)?,
-        tf32: false,
+        tf32: numloom_config::current().tf32,
     };
     // SAFETY: the arrays are held on this device, and the result is apart from the factors.
     Some(unsafe { device.product(&product) })
