@@ -68,7 +68,7 @@ _arguments -S \
   '--version[print the version]' \
   '--info[print what was found on this machine]' \
   '--completion=[print completion for a shell]:completion:(none bash zsh fish)' \
-  '--cuda-driver-path=[the CUDA driver'\''s library]:TEXT: ' \
+  '--cuda-driver-path=[the CUDA driver'\''s library (libcuda.so.1), where it is not found by itself]:TEXT: ' \
   '--use-empty-task[launch tasks without bodies, to measure the runtime]' \
   '--io-use-vfd-gds[read HDF5 through GPUDirect Storage]' \
   '--help[this list]' \

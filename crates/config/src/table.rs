@@ -152,7 +152,7 @@ settings! {
     version: Switch = false, row(Other, "print the version").command_only();
     info: Switch = false, row(Other, "print what was found on this machine").command_only();
     completion: Shell = Shell::None, row(Other, "print completion for a shell").command_only();
-    cuda_driver_path: Text = String::new(), row(Other, "the CUDA driver's library").absent("it is found by itself here");
+    cuda_driver_path: Text = String::new(), row(Other, "the CUDA driver's library (libcuda.so.1), where it is not found by itself");
     use_empty_task: Switch = false, row(Other, "launch tasks without bodies, to measure the runtime")
         .absent("there is no such measurement here");
     io_use_vfd_gds: Switch = false, row(Other, "read HDF5 through GPUDirect Storage").absent("there is no HDF5 here");
