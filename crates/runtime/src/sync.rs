@@ -93,8 +93,7 @@ pub fn resolve(a: &mut Array) -> Result<()> {
 
 /// The address of the view's first element. The array must be ready; memory is made if nothing wrote it yet.
 pub fn data(a: &Array) -> Result<*mut u8> {
-    let (low, high) = a.view.byte_bounds();
-    let base = a.store.for_host(&(low..high)).map_err(|e| ExecError::no_memory(e, "array", a.store.provenance))?;
+    let base = a.store.for_host(&a.view).map_err(|e| ExecError::no_memory(e, "array", a.store.provenance))?;
     // SAFETY: a view's offset lies inside its store.
     Ok(unsafe { base.add(a.view.offset) })
 }

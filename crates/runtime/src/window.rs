@@ -289,15 +289,15 @@ impl Window {
 /// Tasks launched and, most of them, not over.
 static LAUNCHED: Mutex<Vec<Weak<Task>>> = Mutex::new(Vec::new());
 
-/// Whether tasks that touch these must follow each other. In several memories bytes are kept and moved in whole
-/// spans, so there the elements between are touched, too.
-fn meet(a: &View, b: &View) -> bool {
+/// Whether tasks that touch these must follow each other. In several memories bytes are kept and moved in boxes, so
+/// there the elements between those of a view that leaves some out are touched, too.
+fn meet(store: &Store, a: &View, b: &View) -> bool {
     let shared = node::conflict(a, b) != Overlap::Disjoint;
     if shared || reserved::devices() == 0 {
         return shared;
     }
-    let ((a_low, a_high), (b_low, b_high)) = (a.byte_bounds(), b.byte_bounds());
-    a_low < b_high && b_low < a_high
+    let grid = store.grid();
+    grid.cover(a).meets(&grid.cover(b))
 }
 
 /// Makes the task, draws its edges to tasks in flight, and hands it to the scheduler.
@@ -324,10 +324,11 @@ fn launch(plan: &TaskPlan, nodes: &node::Nodes, ops: &mut [Option<Operation>], s
     };
     let task = Arc::new(Task::new(Work::new(payload, own)));
     for (store, view, writes) in &plan.accesses {
-        let mut accesses = nodes.stores[*store as usize].store.accesses.lock();
+        let store = &nodes.stores[*store as usize].store;
+        let mut accesses = store.accesses.lock();
         accesses.retain(|a| !a.task.is_over());
         for a in accesses.iter() {
-            if (*writes || a.writes) && meet(&a.view, view) {
+            if (*writes || a.writes) && meet(store, &a.view, view) {
                 task.follow(&a.task);
             }
         }
