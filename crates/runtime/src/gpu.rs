@@ -54,7 +54,7 @@ pub fn failure(e: CudaError, op: &'static str, at: Provenance) -> ExecError {
 }
 
 /// A kernel made ready for a GPU, kept with its plan.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct OnGpu(OnceLock<Option<Arc<Prepared>>>);
 
 /// Whether GPUs can run the kernel on arrays that lie like these.

@@ -117,6 +117,17 @@ pub fn moved(from: *mut u8, to: *mut u8, memory: Memory) {
     }
 }
 
+/// The instances at two addresses have changed places.
+pub fn exchanged(a: *mut u8, b: *mut u8) {
+    let mut table = TABLE.lock();
+    let (x, y) = (table.instances.remove(&(a as usize)), table.instances.remove(&(b as usize)));
+    for (address, instance) in [(b, x), (a, y)] {
+        if let Some(i) = instance {
+            table.instances.insert(address as usize, i);
+        }
+    }
+}
+
 /// The memory of a tracked instance.
 pub fn memory_at(address: *mut u8) -> Option<Memory> {
     TABLE.lock().instances.get(&(address as usize)).map(|i| i.memory)

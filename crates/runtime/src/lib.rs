@@ -52,6 +52,7 @@ mod task;
 
 // where values enter Python, and a look inside
 mod explain;
+mod swap;
 mod sync;
 
 pub use array::Array;

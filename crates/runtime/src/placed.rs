@@ -52,8 +52,37 @@ impl Replica {
         self.memory == memory || self.memory.is_host() && memory.is_host()
     }
 
+    /// Whether another one can take its place: each has all of its store on the same device, and nobody works on them.
+    pub(crate) fn can_change_with(&self, other: &Replica, whole: &Rect) -> bool {
+        let free = |r: &Replica| r.users == 0 && r.owner == Owner::Replica && r.block.rect == *whole;
+        self.memory == other.memory && !self.memory.is_host() && free(self) && free(other)
+    }
+
+    /// The bytes change; what is up to date is left to the caller to say.
+    pub(crate) fn change_places(a: &mut Replica, b: &mut Replica) {
+        std::mem::swap(&mut a.address, &mut b.address);
+        b.valid = Rects::none();
+    }
+
+    /// These bytes have become new, here or elsewhere.
+    pub(crate) fn has_changed(&mut self, bytes: &Rects, here: bool) {
+        if here { self.valid.add_all(bytes) } else { self.valid.remove_all(bytes) }
+    }
+
+    pub(crate) fn valid(&self) -> &Rects {
+        &self.valid
+    }
+
+    pub(crate) fn memory(&self) -> Memory {
+        self.memory
+    }
+
+    pub(crate) fn address(&self) -> *mut u8 {
+        self.address
+    }
+
     /// Where a box that it covers begins.
-    fn end(&self, rect: &Rect) -> End {
+    pub(crate) fn end(&self, rect: &Rect) -> End {
         End { memory: self.memory, first: self.block.at(self.address, &rect.low), steps: *self.block.steps() }
     }
 
@@ -138,7 +167,7 @@ impl Hold {
 }
 
 /// Brings the parts of some boxes that are up to date somewhere to one of the replicas, from near by if it can be.
-fn bring(replicas: &mut [Replica], to: usize, wanted: &Rects) -> Result<(), NoMemory> {
+pub(crate) fn bring(replicas: &mut [Replica], to: usize, wanted: &Rects) -> Result<(), NoMemory> {
     let mut missing = wanted.within(&Rects::of(replicas[to].block.rect));
     missing.remove_all(&replicas[to].valid);
     let here = replicas[to].memory;

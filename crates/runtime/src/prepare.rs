@@ -19,6 +19,7 @@ use crate::retire;
 use crate::stats;
 use crate::store::Store;
 use crate::streamed;
+use crate::swap;
 use crate::task::{Payload, Prepared, Work};
 use numloom_cpu::{Launch, Operand, Output, Raised};
 use numloom_ir::kernel::Instr;
@@ -40,7 +41,7 @@ fn bound(work: &Work) -> Result<Prepared> {
     match payload.as_ref() {
         None => Ok(Prepared::Done),
         Some(Payload::Fused { plan, stores, params, raised }) => {
-            if let Some(e) = poison(stores.iter()) {
+            if let Some(e) = poison(stores.iter()).or_else(|| poison_of_reads(plan, ops)) {
                 return Err(e);
             }
             fused(work, &FusedTask { ops, plan, stores, params, raised: Some(raised) })
@@ -209,6 +210,9 @@ fn fused(work: &Work, task: &FusedTask) -> Result<Prepared> {
         let _room = room(ops, stores.iter())?;
         return Ok(Prepared::Launch(Box::new(launch(&Bases::Host(ops), task, None)?)));
     }
+    if plan.swaps && swap::done(task)? {
+        return Ok(Prepared::Done);
+    }
     let touches = mapper::touches(plan, stores);
     let mut mapping = Mapping::begin(mapper::parts(plan, &touches));
     let parts = mapping.parts.clone();
@@ -293,6 +297,11 @@ pub fn sized(p: &Place) -> View {
         v.shape[0] = p.store.symbol.as_ref().and_then(|s| s.get().copied()).unwrap_or(0);
     }
     v
+}
+
+/// What a store stands in for has failed, and not the store.
+fn poison_of_reads(plan: &FusedPlan, ops: &[Operation]) -> Option<ExecError> {
+    if plan.swaps { poison(ops.iter().flat_map(|op| op.reads()).map(|p| &p.store)) } else { None }
 }
 
 fn poison<'a>(stores: impl Iterator<Item = &'a Arc<Store>>) -> Option<ExecError> {

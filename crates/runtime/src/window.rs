@@ -9,6 +9,7 @@ use crate::slices;
 use crate::spill;
 use crate::stats;
 use crate::store::{Access, Store};
+use crate::swap;
 use crate::task::{Payload, SCHEDULER, Task, Work};
 use numloom_ir::{Overlap, View};
 use parking_lot::{Condvar, Mutex};
@@ -191,8 +192,12 @@ impl Window {
             return;
         }
         stats::count(&stats::WINDOWS, 1);
-        let nodes = node::build(&ops);
+        let mut nodes = node::build(&ops);
         let plan = plan::plan(&nodes, fuse);
+        for s in &plan.swaps {
+            let [temporary, array] = [s.temporary, s.array].map(|id| &nodes.stores[id as usize].store);
+            nodes.stores[s.temporary as usize].store = swap::stand_in(temporary, array);
+        }
         let mut ops: Vec<Option<Operation>> = ops.into_iter().map(Some).collect();
         for &i in &nodes.dead {
             if let Some(op) = ops[i as usize].take() {
