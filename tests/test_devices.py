@@ -566,3 +566,38 @@ def test_what_others_see_of_an_updated_array_is_right():
         x[:, 1:-1] = x[:, :-2] + x[:, 2:]
         assert float(x[2, 4]) == y[2, 3] + 7
     """)
+
+
+def test_what_others_see_on_the_device_is_the_array():
+    """A simulated device lies in host memory, so ctypes can stand for another library."""
+    passes("""
+        import ctypes
+        from numloom import _core
+        x = np.array(numpy.arange(float(N)))
+        assert _core.device_interface(x) is None
+        y = x * 2
+        described, keeper = _core.device_interface(y)
+        assert described["shape"] == (N,) and described["typestr"] == "<f8" and described["strides"] is None
+        theirs = (ctypes.c_double * N).from_address(described["data"][0])
+        assert theirs[10] == 20
+        # What they write we read, on the device and at home, again and again.
+        theirs[10] = 1
+        assert float(y[10]) == 1
+        theirs[10] = 2
+        assert float(y[10]) == 2 and float((y + 1)[10]) == 3
+        # What we write they read, wherever the work was done.
+        y += 5
+        assert theirs[10] == 7
+        y[:10] = numpy.arange(10)
+        assert theirs[3] == 3
+        y[numpy.array([4, 4, 7])] = -1
+        assert theirs[4] == -1 and theirs[7] == -1
+        del keeper
+        z = y + 1
+        assert float(z[7]) == 0
+        # A view of it is told as one.
+        described, keeper = _core.device_interface(y.reshape(2, -1)[:, ::2])
+        assert described["strides"] == (N // 2 * 8, 16)
+        assert not hasattr(y, "__cuda_array_interface__"), "only real GPUs have it"
+        assert y.__dlpack_device__() == (1, 0)
+    """)

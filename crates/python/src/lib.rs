@@ -14,6 +14,7 @@ mod fperr;
 mod handle;
 mod heap;
 mod index;
+mod interchange;
 mod join;
 mod layout;
 mod manipulate;
@@ -51,6 +52,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     control::register(m)?;
     account::register(m)?;
     placement::register(m)?;
+    interchange::register(m)?;
     driver::register(m)?;
     m.add_function(wrap_pyfunction!(bare::put_short_ways, m)?)?;
     m.add_function(wrap_pyfunction!(layout::copy_mode, m)?)?;

@@ -33,6 +33,11 @@ pub fn report() -> Vec<Report> {
     search().report()
 }
 
+/// Whether this run has GPUs, not simulated ones.
+pub fn are_there() -> bool {
+    reserved::are_gpus()
+}
+
 /// The first `count` GPUs; fewer, with a word about it, where one cannot be used.
 pub fn open(count: usize) -> Vec<Arc<Device>> {
     let options = Options { search: search(), cache: numloom_cuda::default_cache() };

@@ -31,6 +31,7 @@ mod gpu_library;
 mod grid;
 mod kept;
 mod ledger;
+pub mod lent;
 mod loan;
 mod mapper;
 pub mod memory;

@@ -277,6 +277,7 @@ impl Store {
         loop {
             let mut replicas = self.placed.lock();
             self.enter(&mut replicas);
+            self.forget_copies_of_lent(&mut replicas);
             if let Some(k) = replicas.iter().position(|r| r.serves(memory) && r.block.rect.contains(rect)) {
                 let fetched = bring(&mut replicas, k, fetch);
                 let r = &mut replicas[k];
@@ -312,6 +313,35 @@ impl Store {
                 }
             }
         }
+    }
+
+    /// Somebody may have written what others see of it on a device since the last look.
+    fn forget_copies_of_lent(&self, replicas: &mut [Replica]) {
+        if self.lent.load(Ordering::Acquire) == 0 {
+            return;
+        }
+        let seen = |r: &Replica| !r.memory.is_host() && r.users > 0;
+        let Some(k) = replicas.iter().position(seen) else { return };
+        let newest = replicas[k].valid.clone();
+        replicas.iter_mut().enumerate().filter(|(j, _)| *j != k).for_each(|(_, r)| r.valid.remove_all(&newest));
+    }
+
+    /// What others see of it on a device is up to date there.
+    pub(crate) fn return_to_lent(&self) -> Result<(), NoMemory> {
+        let mut replicas = self.placed.lock();
+        let seen = |r: &Replica| !r.memory.is_host() && r.users > 0;
+        let whole = Rects::of(self.settled_grid(None).whole());
+        replicas.iter().position(seen).map_or(Ok(()), |k| bring(&mut replicas, k, &whole))
+    }
+
+    /// The bytes of a new store are somebody else's, on a device.
+    pub(crate) fn enter_foreign(&self, memory: Memory, p: *mut u8) {
+        let grid = self.settled_grid(None);
+        let block = Block::of(&grid, grid.whole());
+        let mut replica = Replica { users: 1, owner: Owner::Foreign, ..Replica::new(memory, block, p) };
+        replica.valid.add(grid.whole());
+        self.placed.lock().push(replica);
+        self.data.store(AWAY, Ordering::Release);
     }
 
     /// A new replica; it takes over from those in the same memory that it covers.

@@ -37,6 +37,8 @@ pub struct Store {
     pub(crate) pending_writes: AtomicU32,
     /// Foreign code (NumPy, a buffer) sees the bytes: operations on it are not deferred.
     pub(crate) exposed: AtomicU32,
+    /// Foreign code sees the bytes on a device; see `lent`.
+    pub(crate) lent: AtomicU32,
     /// Counts recorded writes, so that what was derived from the contents knows when it is stale.
     version: AtomicU64,
     pub(crate) symbol: Option<Symbol>,
@@ -185,6 +187,7 @@ impl Store {
             pending_reads: AtomicU32::new(0),
             pending_writes: AtomicU32::new(0),
             exposed: AtomicU32::new(0),
+            lent: AtomicU32::new(0),
             version: AtomicU64::new(0),
             symbol: None,
             origin: None,
