@@ -54,10 +54,10 @@ pub struct Device {
     pub(crate) functions: Functions,
     pub(crate) search: Search,
     pub(crate) blas: Mutex<Option<Blas>>,
-    context: Context,
-    handle: i32,
+    pub(crate) context: Context,
+    pub(crate) handle: i32,
     properties: Properties,
-    pool: Pool,
+    pub(crate) pool: Pool,
     streams: [RawStream; 3],
     pub(crate) scratch: Mutex<Scratch>,
     kept: Mutex<Kept>,
@@ -90,7 +90,7 @@ pub struct Event {
 unsafe impl Send for Event {}
 unsafe impl Sync for Event {}
 
-/// Host memory that copies can run from while the program goes on.
+/// Host memory that copies of every device can run from while the program goes on.
 pub struct Pinned {
     driver: Arc<Driver>,
     context: Context,
@@ -366,9 +366,10 @@ impl Device {
 
     pub fn pinned(&self, bytes: usize) -> Result<Pinned, CudaError> {
         self.enter();
+        const PORTABLE: u32 = 1;
         let mut ptr = null_mut();
         // SAFETY: writes one address.
-        let code = unsafe { (self.driver.host_alloc)(&mut ptr, bytes.max(1), 0) };
+        let code = unsafe { (self.driver.host_alloc)(&mut ptr, bytes.max(1), PORTABLE) };
         if code == OUT_OF_MEMORY {
             return Err(CudaError::Driver { call: "cuMemHostAlloc", why: format!("no {bytes} bytes can be pinned") });
         }

@@ -3,6 +3,7 @@
 use crate::memory::Memory;
 use crate::rectangles::AXES;
 use crate::reserved;
+use crate::staging;
 use numloom_cuda::{CudaError, Lane, Place, Rows};
 use parking_lot::Mutex;
 
@@ -80,27 +81,25 @@ unsafe fn on_the_way(from: &End, to: &End, shape: &Shape) -> Result<(), CudaErro
     let runs = shape.runs().map(|(f, t)| (from.first.wrapping_add(f), to.first.wrapping_add(t)));
     match (reserved::gpu(from.memory), reserved::gpu(to.memory)) {
         (None, None) => runs.for_each(|(source, target)| copy_rows(source, target, &rows)),
-        // Pageable memory is read, or written, before these calls return.
         (None, Some(gpu)) => {
             for (source, target) in runs {
-                gpu.copy_rows(Lane::Compute, Place::Device(target as u64), Place::Host(source), rows)?;
+                staging::upload(gpu, from.memory, source, target as u64, rows)?;
             }
         }
         (Some(gpu), None) => {
             for (source, target) in runs {
-                gpu.copy_rows(Lane::Compute, Place::Host(target), Place::Device(source as u64), rows)?;
+                staging::download(gpu, to.memory, source as u64, target, rows)?;
             }
-            gpu.wait()?;
         }
-        (Some(a), Some(b)) => {
-            if from.memory != to.memory {
-                a.wait()?;
-            }
+        (Some(gpu), Some(_)) if from.memory == to.memory => {
             for (source, target) in runs {
-                b.copy_rows(Lane::Compute, Place::Device(target as u64), Place::Device(source as u64), rows)?;
+                let (source, target) = (Place::Device(source as u64), Place::Device(target as u64));
+                gpu.copy_rows(Lane::Compute, target, source, rows)?;
             }
-            if from.memory != to.memory {
-                b.wait()?;
+        }
+        (Some(other), Some(gpu)) => {
+            for (source, target) in runs {
+                gpu.copy_from(other, target as u64, source as u64, rows)?;
             }
         }
     }
@@ -108,7 +107,10 @@ unsafe fn on_the_way(from: &End, to: &End, shape: &Shape) -> Result<(), CudaErro
 }
 
 /// Rows of host memory.
-unsafe fn copy_rows(from: *const u8, to: *mut u8, rows: &Rows) {
+///
+/// # Safety
+/// Both ends have them, and they do not overlap.
+pub unsafe fn copy_rows(from: *const u8, to: *mut u8, rows: &Rows) {
     unsafe fn narrow<const WIDTH: usize>(from: *const u8, to: *mut u8, rows: &Rows) {
         for k in 0..rows.height {
             std::ptr::copy_nonoverlapping(from.add(k * rows.from_pitch), to.add(k * rows.to_pitch), WIDTH);

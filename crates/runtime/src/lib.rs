@@ -46,6 +46,7 @@ mod region;
 mod reserved;
 mod retire;
 mod spill;
+mod staging;
 mod stats;
 mod streamed;
 mod taint;
