@@ -209,6 +209,16 @@ from ._shape import (
     unstack,
     vsplit,
 )
+from ._sorting import (
+    argpartition,
+    argsort,
+    digitize,
+    lexsort,
+    partition,
+    searchsorted,
+    sort,
+    sort_complex,
+)
 
 _settings.read()
 

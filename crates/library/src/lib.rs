@@ -3,6 +3,7 @@
 //! in any order, and the phases one after another.
 
 mod arg_reduce;
+mod buckets;
 mod clock;
 mod element;
 mod fold;
@@ -15,6 +16,7 @@ mod matvec_avx512;
 mod merge;
 mod pack;
 mod quicksort;
+mod radix;
 mod reduce_left;
 mod reduceat;
 mod scan;

@@ -15,14 +15,24 @@ pub(crate) trait Codec {
     fn answer(record: Self::Record) -> Self::Answer;
 }
 
+/// Records with an integer in their order, equal exactly for those that sort as equal.
+pub(crate) trait Ranked: Codec {
+    fn rank(record: Self::Record) -> i64;
+}
+
 /// Elements that have an integer of their own size in the same order.
 pub(crate) trait Keyed: Element {
     type Key: Record;
     fn key(self) -> Self::Key;
     fn from_key(key: Self::Key) -> Self;
-    /// As `key`, but equal for all that sorts as equal: zeros of both signs, NaNs of all kinds. Fits 32 bits
+    /// As the key, but equal for all that sorts as equal: zeros of both signs, NaNs of all kinds. Fits 32 bits
     /// for elements of up to four bytes.
-    fn rank(self) -> i64;
+    fn rank_of(key: Self::Key) -> i64;
+
+    #[inline(always)]
+    fn rank(self) -> i64 {
+        Self::rank_of(self.key())
+    }
 }
 
 macro_rules! keyed_integers {
@@ -34,7 +44,7 @@ macro_rules! keyed_integers {
             #[inline(always)]
             fn from_key(key: $k) -> $t { key as $t ^ $flip }
             #[inline(always)]
-            fn rank(self) -> i64 { self.key() as i64 }
+            fn rank_of(key: $k) -> i64 { key as i64 }
         }
     )*};
 }
@@ -57,10 +67,9 @@ macro_rules! keyed_floats {
             #[inline(always)]
             fn from_key(key: $k) -> $t { <$t>::from_bits((key ^ ((key >> (<$k>::BITS - 1)) & <$k>::MAX)) as _) }
             #[inline(always)]
-            fn rank(self) -> i64 {
-                let key = self.key();
-                // The key of -0.0 is -1.
-                if self.is_nan() { <$k>::MAX as i64 } else { (key + (key == -1) as $k) as i64 }
+            fn rank_of(key: $k) -> i64 {
+                // The key of -0.0 is -1; what is above infinity is NaN.
+                (key + (key == -1) as $k).min(<$t>::INFINITY.to_bits() as $k + 1) as i64
             }
         }
     )*};
@@ -78,12 +87,12 @@ impl Keyed for Truth {
         Truth(key as u8)
     }
     #[inline(always)]
-    fn rank(self) -> i64 {
-        self.truth() as i64
+    fn rank_of(key: i8) -> i64 {
+        key as i64
     }
 }
 
-/// Values through their keys. Zeros of different sign are told apart, so this is not for stable float sorts.
+/// Values through their keys. Zeros of different sign have different keys: a stable sort goes by ranks.
 pub(crate) struct Keys<T>(T);
 
 impl<T: Keyed> Codec for Keys<T> {
@@ -97,6 +106,13 @@ impl<T: Keyed> Codec for Keys<T> {
     #[inline(always)]
     fn answer(record: T::Key) -> T {
         T::from_key(record)
+    }
+}
+
+impl<T: Keyed> Ranked for Keys<T> {
+    #[inline(always)]
+    fn rank(record: T::Key) -> i64 {
+        T::rank_of(record)
     }
 }
 
@@ -134,6 +150,13 @@ impl<T: Keyed> Codec for ShortPlaces<T> {
     }
 }
 
+impl<T: Keyed> Ranked for ShortPlaces<T> {
+    #[inline(always)]
+    fn rank(record: i64) -> i64 {
+        record >> 32
+    }
+}
+
 /// Places of any other elements that have keys.
 pub(crate) struct LongPlaces<T>(T);
 
@@ -148,6 +171,13 @@ impl<T: Keyed> Codec for LongPlaces<T> {
     #[inline(always)]
     fn answer(record: i128) -> i64 {
         record as i64
+    }
+}
+
+impl<T: Keyed> Ranked for LongPlaces<T> {
+    #[inline(always)]
+    fn rank(record: i128) -> i64 {
+        (record >> 64) as i64
     }
 }
 
@@ -191,7 +221,7 @@ macro_rules! element_records {
         }
     )*};
 }
-element_records!(f16, f32, f64, Complex32, Complex64);
+element_records!(Complex32, Complex64);
 
 /// Equal integers cannot be told apart: every sort of them is stable.
 macro_rules! integer_records {
