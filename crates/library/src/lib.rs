@@ -8,6 +8,7 @@ mod clock;
 mod element;
 mod fold;
 mod gather;
+mod guide;
 mod index;
 mod matmul;
 mod matvec;
@@ -23,8 +24,10 @@ mod scan;
 mod scatter;
 mod scratch;
 mod searchsorted;
+mod select;
 mod sort;
 mod sort_key;
+mod tally;
 mod vector;
 mod walk;
 
@@ -42,7 +45,9 @@ pub use scan::Accumulate;
 pub use scatter::{Put, ScatterApply};
 pub use scratch::account_with;
 pub use searchsorted::SearchSorted;
+pub use select::Select;
 pub use sort::Sort;
+pub use tally::Tally;
 
 use numloom_ir::{DType, Dims, ScalarOp, Strides};
 use smallvec::SmallVec;

@@ -33,6 +33,9 @@ pub(crate) trait Keyed: Element {
     fn rank(self) -> i64 {
         Self::rank_of(self.key())
     }
+
+    /// An element of that rank.
+    fn of_rank(rank: i64) -> Self;
 }
 
 macro_rules! keyed_integers {
@@ -45,6 +48,8 @@ macro_rules! keyed_integers {
             fn from_key(key: $k) -> $t { key as $t ^ $flip }
             #[inline(always)]
             fn rank_of(key: $k) -> i64 { key as i64 }
+            #[inline(always)]
+            fn of_rank(rank: i64) -> $t { <$t>::from_key(rank as $k) }
         }
     )*};
 }
@@ -71,6 +76,10 @@ macro_rules! keyed_floats {
                 // The key of -0.0 is -1; what is above infinity is NaN.
                 (key + (key == -1) as $k).min(<$t>::INFINITY.to_bits() as $k + 1) as i64
             }
+            #[inline(always)]
+            fn of_rank(rank: i64) -> $t {
+                if rank > <$t>::INFINITY.to_bits() as i64 { <$t>::NAN } else { <$t>::from_key(rank as $k) }
+            }
         }
     )*};
 }
@@ -89,6 +98,10 @@ impl Keyed for Truth {
     #[inline(always)]
     fn rank_of(key: i8) -> i64 {
         key as i64
+    }
+    #[inline(always)]
+    fn of_rank(rank: i64) -> Truth {
+        Truth(rank as u8)
     }
 }
 
@@ -240,3 +253,22 @@ integer_records! {
     i64, quicksort::sort_64;
     i128, <[i128]>::sort_unstable;
 }
+
+/// Runs `$body` with `$T` naming the Rust type of a dtype that has keys, or `$other` for one that has none.
+macro_rules! with_keyed {
+    ($dtype:expr, $T:ident => $body:expr, $other:expr) => {
+        $crate::sort_key::with_keyed!(@arms $dtype, $T, $body, $other;
+            Bool $crate::element::Truth, I8 i8, U8 u8, I16 i16, U16 u16, I32 i32, U32 u32, I64 i64, U64 u64,
+            F16 half::f16, F32 f32, F64 f64)
+    };
+    (@arms $dtype:expr, $T:ident, $body:expr, $other:expr; $($d:ident $t:ty),*) => {
+        match $dtype {
+            $(numloom_ir::DType::$d => {
+                type $T = $t;
+                $body
+            })*
+            numloom_ir::DType::C64 | numloom_ir::DType::C128 => $other,
+        }
+    };
+}
+pub(crate) use with_keyed;

@@ -5,7 +5,7 @@ use crate::handle::{self, NdArray};
 use crate::{errors, provenance};
 use numloom_ir::DType;
 use numloom_ir::view::Order;
-use numloom_library::{LibraryOp, SearchSorted, Sort};
+use numloom_library::{LibraryOp, SearchSorted, Select, Sort, Tally};
 use numloom_runtime::{Array, record};
 use pyo3::prelude::*;
 
@@ -88,6 +88,39 @@ fn insertion_places(
     handle::wrap_result(py, out)
 }
 
+/// The elements at the `kth` places of each lane, in the place of the lane.
+#[pyfunction]
+fn order_statistics(x: &Bound<'_, NdArray>, axis: usize, kth: Vec<usize>) -> Answer {
+    let (py, array) = (x.py(), handle::sized(x)?);
+    let mut shape = array.view.shape.clone();
+    shape[axis] = kth.len();
+    let made = record::empty(array.view.dtype, &shape, Order::C, || provenance::here(py));
+    let out = made.map_err(|e| errors::raise(py, e))?;
+    into(py, Select::new(axis, &kth), &[&array], &out)?;
+    handle::wrap(py, out)
+}
+
+/// How many values, or which weights, fall into each of `bins` bins: by their own number, or between edges.
+#[pyfunction]
+#[pyo3(signature = (values, bins, edges=None, weights=None))]
+fn tally(
+    values: &Bound<'_, NdArray>,
+    bins: usize,
+    edges: Option<&Bound<'_, NdArray>>,
+    weights: Option<&Bound<'_, NdArray>>,
+) -> Answer {
+    let py = values.py();
+    let values = handle::sized(values)?;
+    let (edges, weights) = (edges.map(handle::sized).transpose()?, weights.map(handle::sized).transpose()?);
+    let dtype = if weights.is_some() { DType::F64 } else { DType::I64 };
+    let made = record::empty(dtype, &[bins], Order::C, || provenance::here(py));
+    let out = made.map_err(|e| errors::raise(py, e))?;
+    let op = if edges.is_some() { Tally::between() } else { Tally::of_integers() };
+    let ins: Vec<&Array> = std::iter::once(&values).chain(&edges).chain(&weights).collect();
+    into(py, op, &ins, &out)?;
+    handle::wrap(py, out)
+}
+
 pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(sorted, m)?)?;
     m.add_function(wrap_pyfunction!(sort_in_place, m)?)?;
@@ -95,5 +128,7 @@ pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(partitioned, m)?)?;
     m.add_function(wrap_pyfunction!(partition_in_place, m)?)?;
     m.add_function(wrap_pyfunction!(partitioning_places, m)?)?;
-    m.add_function(wrap_pyfunction!(insertion_places, m)?)
+    m.add_function(wrap_pyfunction!(insertion_places, m)?)?;
+    m.add_function(wrap_pyfunction!(order_statistics, m)?)?;
+    m.add_function(wrap_pyfunction!(tally, m)?)
 }
