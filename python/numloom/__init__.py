@@ -54,6 +54,7 @@ from ._creation import (
 )
 from ._fallback import FallbackWarning, set_fallback_warnings
 from ._files import load
+from ._histograms import bincount, histogram, histogram2d, histogram_bin_edges, histogramdd
 from ._indexing import (
     argwhere,
     clip,
@@ -138,6 +139,7 @@ from ._products import (
     tensordot,
     vdot,
 )
+from ._quantiles import median, nanmedian, nanpercentile, nanquantile, percentile, quantile
 from ._reductions import (
     all,
     amax,
@@ -173,6 +175,18 @@ from ._rounding import (
     unwrap,
 )
 from ._runtime import explain, memory, stats, sync
+from ._sets import (
+    intersect1d,
+    isin,
+    setdiff1d,
+    setxor1d,
+    union1d,
+    unique,
+    unique_all,
+    unique_counts,
+    unique_inverse,
+    unique_values,
+)
 from ._shape import (
     array_split,
     atleast_1d,
@@ -208,6 +222,16 @@ from ._shape import (
     transpose,
     unstack,
     vsplit,
+)
+from ._sorting import (
+    argpartition,
+    argsort,
+    digitize,
+    lexsort,
+    partition,
+    searchsorted,
+    sort,
+    sort_complex,
 )
 
 _settings.read()

@@ -32,6 +32,7 @@ mod scalar;
 mod select;
 mod selection;
 mod slots;
+mod sorting;
 mod ufunc;
 
 use pyo3::prelude::*;
@@ -62,5 +63,6 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     ufunc::register(py, m)?;
     reduce::register(py, m)?;
     select::register(py, m)?;
+    sorting::register(m)?;
     Ok(())
 }
