@@ -9,6 +9,7 @@ mod create;
 mod dispatch;
 mod driver;
 mod errors;
+mod fft;
 mod flags;
 mod fperr;
 mod handle;
@@ -16,6 +17,7 @@ mod heap;
 mod index;
 mod join;
 mod layout;
+mod linalg;
 mod manipulate;
 mod methods;
 mod numpy_api;
@@ -60,5 +62,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     ufunc::register(py, m)?;
     reduce::register(py, m)?;
     select::register(py, m)?;
+    linalg::register(m)?;
+    fft::register(m)?;
     Ok(())
 }
