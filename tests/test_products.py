@@ -30,7 +30,9 @@ def test_sums(text):
         agree(lambda np, *xs: np.einsum(text, *xs), *arrays)
 
 
-@pytest.mark.parametrize("text", ["...ij,...jk->...ik", "i...->...i", "...,...", "...i,i->...", "...", "i...,j...->ij...", "ij..."])
+@pytest.mark.parametrize(
+    "text", ["...ij,...jk->...ik", "i...->...i", "...,...", "...i,i->...", "...", "i...,j...->ij...", "ij..."]
+)
 def test_dots(text):
     terms = text.partition("->")[0].split(",")
     for extra in [(), (2,), (3, 2), (1,)]:
@@ -50,7 +52,7 @@ def test_other_spellings():
     agree(lambda np, x, y: np.einsum(x, [0, Ellipsis], y, [Ellipsis, 2][::-1]), a, data("float64", (5, 4)))
     agree(lambda np, x, y: np.einsum(" i j , j k -> i k ", x, y), a, b)
     for optimize in (True, False, "greedy", "optimal", ["einsum_path", (0, 1)]):
-        agree(lambda np, x, y: np.einsum("ij,jk", x, y, optimize=optimize), a, b)
+        agree(lambda np, x, y, optimize=optimize: np.einsum("ij,jk", x, y, optimize=optimize), a, b)
     agree(lambda np, x, y: np.einsum("ij,jk", x, y, dtype=complex), a, b)
     agree(lambda np, x, y: np.einsum("ij,jk->ki", x, y, order="C"), a, b)
     agree(lambda np, x, y: np.einsum("ij,jk", x, y, out=np.zeros((3, 5))), a, b)
@@ -70,23 +72,26 @@ def test_a_sum_of_one_operand_is_a_view():
     numpy.testing.assert_array_equal(numpy.asarray(x), want)
 
 
-@pytest.mark.parametrize("call", [
-    lambda np, x: np.einsum("ij,jk", x),
-    lambda np, x: np.einsum("ij", x, x),
-    lambda np, x: np.einsum("i", x),
-    lambda np, x: np.einsum("ijk", x),
-    lambda np, x: np.einsum("ii", x),
-    lambda np, x: np.einsum("ij,jk", x, x),
-    lambda np, x: np.einsum("ij->k", x),
-    lambda np, x: np.einsum("ij->ii", x),
-    lambda np, x: np.einsum("i%", x),
-    lambda np, x: np.einsum("i...->i", x),
-    lambda np, x: np.einsum(),
-    lambda np, x: np.einsum("ij"),
-    lambda np, x: np.einsum("ij", x, out=np.zeros((2, 2))),
-    lambda np, x: np.einsum("ij", x, casting="strange"),
-    lambda np, x: np.einsum("ij", x, dtype=int),
-])
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda np, x: np.einsum("ij,jk", x),
+        lambda np, x: np.einsum("ij", x, x),
+        lambda np, x: np.einsum("i", x),
+        lambda np, x: np.einsum("ijk", x),
+        lambda np, x: np.einsum("ii", x),
+        lambda np, x: np.einsum("ij,jk", x, x),
+        lambda np, x: np.einsum("ij->k", x),
+        lambda np, x: np.einsum("ij->ii", x),
+        lambda np, x: np.einsum("i%", x),
+        lambda np, x: np.einsum("i...->i", x),
+        lambda np, x: np.einsum(),
+        lambda np, x: np.einsum("ij"),
+        lambda np, x: np.einsum("ij", x, out=np.zeros((2, 2))),
+        lambda np, x: np.einsum("ij", x, casting="strange"),
+        lambda np, x: np.einsum("ij", x, dtype=int),
+    ],
+)
 def test_mistakes(call):
     agree(call, data("float64", (3, 4)))
 

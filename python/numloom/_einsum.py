@@ -114,7 +114,7 @@ def _diagonals(x: ndarray, term: Labels, sizes: dict[Any, int]) -> tuple[ndarray
         term = tuple(extents)
     gone = tuple(i for i, (label, n) in enumerate(zip(term, x.shape)) if n == 1 and sizes[label] != 1)
     if gone:
-        x = x.squeeze(axis=gone)  # type: ignore[attr-defined]
+        x = x.squeeze(axis=gone)
         term = tuple(label for i, label in enumerate(term) if i not in gone)
     return x, term
 
@@ -141,7 +141,7 @@ def _arranged(x: ndarray, term: Labels, *groups: Labels) -> ndarray:
     for group in groups[1:]:
         rest.append(math.prod(turned.shape[at : at + len(group)]))
         at += len(group)
-    return turned.reshape([*turned.shape[:head], *rest])  # type: ignore[no-any-return]
+    return turned.reshape([*turned.shape[:head], *rest])
 
 
 def _contract(a: ndarray, ta: Labels, b: ndarray, tb: Labels, kept: set[Any]) -> tuple[Any, Labels]:
@@ -169,7 +169,9 @@ def _contract(a: ndarray, ta: Labels, b: ndarray, tb: Labels, kept: set[Any]) ->
 
 
 @functools.lru_cache(maxsize=256)
-def _order(terms: tuple[frozenset[Any], ...], out: frozenset[Any], sizes: tuple[tuple[Any, int], ...]) -> list[tuple[int, int]]:
+def _order(
+    terms: tuple[frozenset[Any], ...], out: frozenset[Any], sizes: tuple[tuple[Any, int], ...]
+) -> list[tuple[int, int]]:
     """Which two to multiply next, again and again: places in the list, the product goes to its end."""
     extent = dict(sizes)
 
@@ -205,10 +207,10 @@ def _order(terms: tuple[frozenset[Any], ...], out: frozenset[Any], sizes: tuple[
 
 @native
 def einsum(*operands: Any, out: Any = None, optimize: Any = False, **kwargs: Any) -> Any:
-    """As NumPy's. The order of several products is always the best one found, whatever `optimize` says."""
+    """As NumPy's. The order of several products is the best one found, unless `optimize` names a path."""
     dtype, order = kwargs.pop("dtype", None), kwargs.pop("order", "K")
     casting = kwargs.pop("casting", "safe")
-    if kwargs or casting != "safe" or order not in ("K", "C", "A"):
+    if kwargs or casting != "safe" or order not in ("K", "C", "A") or isinstance(optimize, list | tuple):
         raise Unsupported("rare modes")
     labels, result, arrays = _read(operands)
     sizes = _sizes(labels, arrays)
@@ -218,7 +220,9 @@ def einsum(*operands: Any, out: Any = None, optimize: Any = False, **kwargs: Any
     if kind.kind == "O" or any(not numpy.can_cast(x.dtype, kind, casting) for x in arrays):
         raise _refuse()
     target(out)
-    if out is not None and (out.shape != tuple(sizes[x] for x in result) or not numpy.can_cast(kind, out.dtype, casting)):
+    if out is not None and (
+        out.shape != tuple(sizes[x] for x in result) or not numpy.can_cast(kind, out.dtype, casting)
+    ):
         raise _refuse()
     parts = [_diagonals(x.astype(kind, copy=False), term, sizes) for x, term in zip(arrays, labels)]
     terms = tuple(frozenset(term) for _, term in parts)

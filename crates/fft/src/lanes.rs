@@ -45,7 +45,7 @@ impl Axis {
         }
     }
 
-    /// Lane `k` to `to[k * room ..]`: its first `n` elements, with zeros where it has fewer.
+    /// Lane `k` to `to[k * n ..]`: its first `n` elements, with zeros where it has fewer.
     ///
     /// # Safety
     /// `starts` are byte offsets of lanes of the view.
@@ -54,17 +54,27 @@ impl Axis {
         for lane in to.chunks_exact_mut(n) {
             lane[count..].fill(Complex::default());
         }
-        let dtype = self.dtype;
+        let (dtype, to) = (self.dtype, to.as_mut_ptr());
+        if let ([start], true) = (starts, self.is_dense::<Complex<T>>()) {
+            std::ptr::copy_nonoverlapping(self.ptr.offset(*start).cast(), to, count);
+            return;
+        }
         // One arm a dtype, so that the type is not asked for every element.
         macro_rules! arms {
             ($($d:ident),*) => {
                 match dtype {
-                    $(DType::$d => self.each(starts, count, |lane, i, p| to[lane * n + i] = read(DType::$d, p)),)*
+                    $(DType::$d => self.each(starts, count, |lane, i, p| *to.add(lane * n + i) = read(DType::$d, p)),)*
                     _ => {}
                 }
             };
         }
         arms!(F32, F64, C64, C128);
+    }
+
+    /// Whether a lane lies in memory as a slice of `E`, a real or complex number of this dtype.
+    pub fn is_dense<E>(&self) -> bool {
+        let size = size_of::<E>();
+        self.dtype.size() == size && self.step == size as isize && self.dtype.is_complex() == (align_of::<E>() < size)
     }
 
     /// As `gather`, of real numbers.
@@ -76,10 +86,13 @@ impl Axis {
         for lane in to.chunks_exact_mut(n) {
             lane[count..].fill(T::zero());
         }
-        if self.dtype == DType::F32 {
-            self.each(starts, count, |lane, i, p| to[lane * n + i] = read::<T>(DType::F32, p).re);
+        let to = to.as_mut_ptr();
+        if let ([start], true) = (starts, self.is_dense::<T>()) {
+            std::ptr::copy_nonoverlapping(self.ptr.offset(*start).cast(), to, count);
+        } else if self.dtype == DType::F32 {
+            self.each(starts, count, |lane, i, p| *to.add(lane * n + i) = read::<T>(DType::F32, p).re);
         } else {
-            self.each(starts, count, |lane, i, p| to[lane * n + i] = read::<T>(DType::F64, p).re);
+            self.each(starts, count, |lane, i, p| *to.add(lane * n + i) = read::<T>(DType::F64, p).re);
         }
     }
 

@@ -107,7 +107,8 @@ impl Split {
             plan.process_with_scratch(z, &mut scratch);
             let starts: Vec<isize> = group.map(|r| start + r as isize * to.step).collect();
             let spread = Axis { len: columns, step: to.step * rows as isize, ..to };
-            spread.scatter(&starts, |lane, i| z[lane * columns + i] * scale);
+            let z = z.as_ptr();
+            spread.scatter(&starts, |lane, i| *z.add(lane * columns + i) * scale);
         }
         Ok(())
     }

@@ -35,6 +35,8 @@ pub struct Fft {
 /// Elements of a tile, about, and lanes that are fetched together where they are not dense.
 const TILE: usize = 1 << 15;
 const GROUP: usize = 16;
+/// Elements of such a group.
+const GROUPED: usize = 1 << 14;
 
 impl Fft {
     /// `in_place`: input and output are one and the same view.
@@ -98,7 +100,8 @@ impl Fft {
         lanes: Range<usize>,
     ) -> Result<(), LibraryError> {
         let dense = |a: &Axis| a.step == a.dtype.size() as isize;
-        let most = if dense(&from) && dense(&to) { 1 } else { GROUP };
+        // As many lanes as stay in the cache.
+        let most = if dense(&from) && dense(&to) { 1 } else { (GROUPED / self.n).clamp(GROUP / 4, GROUP) };
         let mut work = Work::<T>::new(self, from.dtype.is_complex(), most.min(lanes.len()))?;
         walk.seek(lanes.start);
         let mut left = lanes.len();
@@ -184,36 +187,50 @@ impl<T: Number> Work<T> {
         }
     }
 
+    /// Transforms lanes: `ins` and `outs` are where they begin. The places of lane `k` in a buffer are those from
+    /// `k` times its length on, and there are as many lanes as the buffers were made for, or fewer.
     unsafe fn run(&mut self, from: Axis, ins: &[isize], to: Axis, outs: &[isize]) -> Result<(), LibraryError> {
         match self {
             Work::Complex { plan, z, scratch, scale } => {
-                let n = plan.len();
+                let (n, scale) = (plan.len(), *scale);
+                if let ([start], true) = (outs, to.is_dense::<Complex<T>>()) {
+                    let at = to.ptr.offset(*start).cast::<Complex<T>>();
+                    if at.is_aligned() {
+                        // In the output itself; where input and output are one view, the lane is there already.
+                        let z = std::slice::from_raw_parts_mut(at, n);
+                        if from.ptr.offset(ins[0]).cast() != at {
+                            from.gather(ins, n, z);
+                        }
+                        plan.process_with_scratch(z, scratch);
+                        if scale != T::one() {
+                            z.iter_mut().for_each(|z| *z = *z * scale);
+                        }
+                        return Ok(());
+                    }
+                }
                 let z = &mut z[..ins.len() * n];
                 from.gather(ins, n, z);
                 plan.process_with_scratch(z, scratch);
-                let scale = *scale;
-                if scale == T::one() {
-                    to.scatter(outs, |lane, i| z[lane * n + i]);
-                } else {
-                    to.scatter(outs, |lane, i| z[lane * n + i] * scale);
-                }
+                let z = z.as_ptr();
+                to.scatter(outs, |lane, i| *z.add(lane * n + i) * scale);
             }
             Work::Full { half, n, inverse } => {
                 half.halves(from, ins);
                 let (n, inverse) = (*n, *inverse);
                 let bins = n / 2 + 1;
                 let Work::Half { z, scale, .. } = &**half else { return Ok(()) };
+                let (z, scale) = (z.as_ptr(), *scale);
                 to.scatter(outs, |lane, i| {
                     let low = i < bins;
-                    let w = z[lane * bins + if low { i } else { n - i }] * *scale;
+                    let w = *z.add(lane * bins + if low { i } else { n - i }) * scale;
                     if low == inverse { w.conj() } else { w }
                 });
             }
             Work::Half { .. } => {
                 self.halves(from, ins);
                 let Work::Half { plan, z, scale, .. } = self else { return Ok(()) };
-                let bins = plan.len() / 2 + 1;
-                to.scatter(outs, |lane, i| z[lane * bins + i] * *scale);
+                let (bins, z, scale) = (plan.len() / 2 + 1, z.as_ptr(), *scale);
+                to.scatter(outs, |lane, i| *z.add(lane * bins + i) * scale);
             }
             Work::Real { plan, z, x, scratch, scale } => {
                 let n = plan.len();
@@ -227,11 +244,23 @@ impl<T: Number> Work<T> {
                     }
                     plan.process_with_scratch(z, x, scratch).expect("buffers of the plan's own sizes");
                 }
-                to.scatter(outs, |lane, i| Complex::new(x[lane * n + i] * *scale, T::zero()));
+                let (x, scale) = (x.as_ptr(), *scale);
+                to.scatter(outs, |lane, i| Complex::new(*x.add(lane * n + i) * scale, T::zero()));
             }
         }
         Ok(())
     }
+}
+
+/// Whether there are only small prime factors. Other lengths are transformed by convolutions, which lose too much in
+/// single precision.
+fn is_smooth(mut n: usize) -> bool {
+    for p in [2, 3, 5, 7, 11, 13] {
+        while n > 0 && n.is_multiple_of(p) {
+            n /= p;
+        }
+    }
+    n == 1
 }
 
 impl LibraryOp for Fft {
@@ -263,7 +292,7 @@ impl LibraryOp for Fft {
             return Err(LibraryError::Value(format!("{}: operands do not fit", self.name())));
         }
         match args.outs[0].dtype {
-            DType::F32 | DType::C64 => self.typed::<f32>(args, phase, tile),
+            DType::F32 | DType::C64 if is_smooth(self.n) => self.typed::<f32>(args, phase, tile),
             _ => self.typed::<f64>(args, phase, tile),
         }
     }

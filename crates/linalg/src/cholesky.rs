@@ -21,6 +21,9 @@ pub unsafe fn cholesky(call: &Call<'_>) -> Result<(), LibraryError> {
             return failed("Matrix is not positive definite");
         }
         keep_triangle(l.as_mut(), true);
+        for i in 0..n {
+            l[(i, i)] = T::from_parts(l[(i, i)].parts().0, 0.0);
+        }
         if upper {
             store::<T>(l.adjoint().to_owned().as_ref(), &call.outs[0]);
         } else {

@@ -1,4 +1,4 @@
-//! Eigenvalues and vectors of any square matrix, as complex numbers. Computed in double precision for every dtype.
+//! Eigenvalues and vectors of any square matrix, as complex numbers.
 
 use crate::batch::Call;
 use crate::matrix::{failed, load, store, store_run};

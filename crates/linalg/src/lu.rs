@@ -21,18 +21,33 @@ impl<T: Field> Lu<T> {
     fn new(mut factors: Mat<T>, par: Par) -> Lu<T> {
         let n = factors.nrows();
         let (mut order, mut back) = (vec![0usize; n], vec![0usize; n]);
-        let mut odd = false;
-        if n > 0 {
+        let odd = if n <= SMALL {
+            eliminate(&mut factors, &mut order)
+        } else {
             let mut memory = MemBuffer::new(lu_in_place_scratch::<usize, T>(n, n, par, Default::default()));
             let stack = MemStack::new(&mut memory);
             let (info, _) = lu_in_place(factors.as_mut(), &mut order, &mut back, par, stack, Default::default());
-            odd = info.transposition_count % 2 == 1;
-        }
+            info.transposition_count % 2 == 1
+        };
         Lu { factors, order, odd }
     }
 
     fn is_singular(&self) -> bool {
         (0..self.order.len()).any(|i| self.factors[(i, i)].parts() == (0.0, 0.0))
+    }
+
+    /// The product of the pivots, folded from `start`; `zero` if one of them is zero. Behind that one, there may be
+    /// anything.
+    fn fold<R>(&self, start: R, zero: R, mut f: impl FnMut(R, T) -> R) -> R {
+        let mut folded = start;
+        for i in 0..self.order.len() {
+            let pivot = self.factors[(i, i)];
+            if pivot.parts() == (0.0, 0.0) {
+                return zero;
+            }
+            folded = f(folded, pivot);
+        }
+        folded
     }
 
     fn solve(&self, b: &Mat<T>, par: Par) -> Mat<T> {
@@ -42,9 +57,78 @@ impl<T: Field> Lu<T> {
                 x[(i, j)] = b[(from, j)];
             }
         }
+        if self.order.len() <= SMALL {
+            substitute(&self.factors, &mut x);
+            return x;
+        }
         solve_unit_lower_triangular_in_place(self.factors.as_ref(), x.as_mut(), par);
         solve_upper_triangular_in_place(self.factors.as_ref(), x.as_mut(), par);
         x
+    }
+}
+
+/// Up to this side plain loops are faster than anything that is blocked.
+const SMALL: usize = 16;
+
+/// Gaussian elimination with partial pivoting; whether the number of exchanges is odd.
+fn eliminate<T: Field>(a: &mut Mat<T>, order: &mut [usize]) -> bool {
+    let n = order.len();
+    let size = |z: T| {
+        let (re, im) = z.parts();
+        re.abs() + im.abs()
+    };
+    order.iter_mut().enumerate().for_each(|(i, o)| *o = i);
+    let mut odd = false;
+    for k in 0..n {
+        let mut best = k;
+        for i in k + 1..n {
+            if size(a[(i, k)]) > size(a[(best, k)]) {
+                best = i;
+            }
+        }
+        if best != k {
+            order.swap(k, best);
+            odd = !odd;
+            for j in 0..n {
+                let kept = a[(k, j)];
+                a[(k, j)] = a[(best, j)];
+                a[(best, j)] = kept;
+            }
+        }
+        let pivot = a[(k, k)];
+        if pivot.parts() == (0.0, 0.0) {
+            continue;
+        }
+        for i in k + 1..n {
+            a[(i, k)] = a[(i, k)] / pivot;
+        }
+        for j in k + 1..n {
+            let above = a[(k, j)];
+            for i in k + 1..n {
+                a[(i, j)] = a[(i, j)] - a[(i, k)] * above;
+            }
+        }
+    }
+    odd
+}
+
+/// Solves with both factors, column by column.
+fn substitute<T: Field>(factors: &Mat<T>, x: &mut Mat<T>) {
+    let n = factors.nrows();
+    for j in 0..x.ncols() {
+        for k in 0..n {
+            let known = x[(k, j)];
+            for i in k + 1..n {
+                x[(i, j)] = x[(i, j)] - factors[(i, k)] * known;
+            }
+        }
+        for k in (0..n).rev() {
+            let known = x[(k, j)] / factors[(k, k)];
+            x[(k, j)] = known;
+            for i in 0..k {
+                x[(i, j)] = x[(i, j)] - factors[(i, k)] * known;
+            }
+        }
     }
 }
 
@@ -80,10 +164,8 @@ pub unsafe fn inv(call: &Call<'_>) -> Result<(), LibraryError> {
 pub unsafe fn det(call: &Call<'_>) -> Result<(), LibraryError> {
     typed!(call.outs[0].dtype, T => {
         let lu = Lu::new(load::<T>(&call.ins[0]), call.par);
-        let mut product = T::from_parts(if lu.odd { -1.0 } else { 1.0 }, 0.0);
-        for i in 0..lu.order.len() {
-            product *= lu.factors[(i, i)];
-        }
+        let (one, zero) = (T::from_parts(if lu.odd { -1.0 } else { 1.0 }, 0.0), T::from_parts(0.0, 0.0));
+        let product = lu.fold(one, zero, |product, pivot| product * pivot);
         store_run([product], &call.outs[0]);
         Ok(())
     })
@@ -93,17 +175,12 @@ pub unsafe fn det(call: &Call<'_>) -> Result<(), LibraryError> {
 pub unsafe fn slogdet(call: &Call<'_>) -> Result<(), LibraryError> {
     typed!(call.outs[0].dtype, T => {
         let lu = Lu::new(load::<T>(&call.ins[0]), call.par);
-        let (mut sign, mut log) = (T::from_parts(if lu.odd { -1.0 } else { 1.0 }, 0.0), 0.0f64);
-        for i in 0..lu.order.len() {
-            let (re, im) = lu.factors[(i, i)].parts();
+        let (one, zero) = (T::from_parts(if lu.odd { -1.0 } else { 1.0 }, 0.0), T::from_parts(0.0, 0.0));
+        let (sign, log) = lu.fold((one, 0.0), (zero, f64::NEG_INFINITY), |(sign, log), pivot| {
+            let (re, im) = pivot.parts();
             let size = re.hypot(im);
-            if size == 0.0 {
-                (sign, log) = (T::from_parts(0.0, 0.0), f64::NEG_INFINITY);
-                break;
-            }
-            sign *= T::from_parts(re / size, im / size);
-            log += size.ln();
-        }
+            (sign * T::from_parts(re / size, im / size), log + size.ln())
+        });
         store_run([sign], &call.outs[0]);
         store_run([log], &call.outs[1]);
         Ok(())

@@ -3,23 +3,16 @@
 use faer::{Mat, MatMut, MatRef, c64};
 use numloom_ir::DType;
 use numloom_library::{LibraryError, RawView};
+use std::ops::{Div, Mul, Sub};
 
-/// What factorisations are computed in. complex64 is computed in complex128.
-pub trait Field: faer::traits::ComplexField + Copy + Send + Sync + 'static {
+/// What factorisations are computed in: double precision, as in NumPy, whatever the precision of the arrays.
+pub trait Field:
+    faer::traits::ComplexField + Copy + Send + Sync + Sub<Output = Self> + Mul<Output = Self> + Div<Output = Self> + 'static
+{
     fn from_parts(re: f64, im: f64) -> Self;
     fn parts(self) -> (f64, f64);
     /// The dtype whose elements lie in memory as this type does.
     const DTYPE: DType;
-}
-
-impl Field for f32 {
-    fn from_parts(re: f64, _: f64) -> f32 {
-        re as f32
-    }
-    fn parts(self) -> (f64, f64) {
-        (self as f64, 0.0)
-    }
-    const DTYPE: DType = DType::F32;
 }
 
 impl Field for f64 {
@@ -46,11 +39,7 @@ impl Field for c64 {
 macro_rules! typed {
     ($dtype:expr, $t:ident => $body:expr) => {
         match $dtype {
-            numloom_ir::DType::F32 => {
-                type $t = f32;
-                $body
-            }
-            numloom_ir::DType::F64 => {
+            numloom_ir::DType::F32 | numloom_ir::DType::F64 => {
                 type $t = f64;
                 $body
             }

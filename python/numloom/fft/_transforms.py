@@ -54,7 +54,7 @@ def _transform(
         raise ValueError(f"Invalid number of FFT data points ({n}) specified.")
     if inverse:
         norm = _swapped(norm)
-    real = a.real.dtype  # type: ignore[attr-defined]
+    real = a.real.dtype
     scale = _scale(norm, n, real)
     axis = normalize_axis_index(axis, a.ndim)
     if kind == "half" and a.dtype.kind == "c":
@@ -81,7 +81,7 @@ def _transform(
 
 
 def _axis_length(a: ndarray, axis: Any) -> int:
-    return a.shape[axis]  # type: ignore[no-any-return]
+    return a.shape[axis]
 
 
 @native

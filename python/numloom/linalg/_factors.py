@@ -57,7 +57,7 @@ def _hermitian_svd(a: Any, compute_uv: bool) -> Any:
         sizes.sort()
         return sizes[..., ::-1]
     values, vectors = eigh(a)
-    signs, sizes = _core.sign(values), _core.absolute(values)
+    signs, sizes = _core.copysign(values.dtype.type(1), values), _core.absolute(values)
     order = sizes.argsort()[..., ::-1]
     signs = take_along_axis(signs, order, axis=-1)
     sizes = take_along_axis(sizes, order, axis=-1)
@@ -100,13 +100,18 @@ def _finite_square(a: Any) -> Any:
     return a, dtype
 
 
+def _real(x: Any) -> Any:
+    """The real part, in NumPy's layout."""
+    return x.real.copy() if x.dtype == numpy.complex64 else x.real
+
+
 @native
 def eig(a: Any) -> Any:
     a, dtype = _finite_square(a)
     kind = complex_type(dtype)
     values, vectors = factor("eig", [a], (a.shape[:-1], kind), (a.shape, kind), wait=True)
-    if dtype.kind != "c" and (values.imag == 0.0).all():  # type: ignore[attr-defined]
-        return EigResult(values.real.copy(), vectors.real.copy())  # type: ignore[attr-defined]
+    if dtype.kind != "c" and (values.imag == 0.0).all():
+        return EigResult(_real(values), _real(vectors))
     return EigResult(values, vectors)
 
 
@@ -114,6 +119,6 @@ def eig(a: Any) -> Any:
 def eigvals(a: Any) -> Any:
     a, dtype = _finite_square(a)
     values = factor("eigvals", [a], (a.shape[:-1], complex_type(dtype)), wait=True)[0]
-    if dtype.kind != "c" and (values.imag == 0.0).all():  # type: ignore[attr-defined]
-        return values.real.copy()  # type: ignore[attr-defined]
+    if dtype.kind != "c" and (values.imag == 0.0).all():
+        return _real(values)
     return values

@@ -44,12 +44,14 @@ def cond(x: Any, p: Any = None) -> Any:
     if p is None or p in (2, -2):
         s = svd(x, compute_uv=False)
         low, high = s[..., -1], s[..., 0]
-        ratio = low / high if p == -2 else high / low
+        with numpy.errstate(all="ignore"):
+            ratio = low / high if p == -2 else high / low
     else:
         x, dtype = square_matrices(x)
         # A matrix without an inverse has a condition of infinity, not an error.
-        inverse = factor("inv", [x], (x.shape, dtype), option=True)[0]
-        ratio = norm(x, ord=p, axis=(-2, -1)) * norm(inverse, ord=p, axis=(-2, -1))
+        with numpy.errstate(all="ignore"):
+            inverse = factor("inv", [x], (x.shape, dtype), option=True)[0]
+            ratio = norm(x, ord=p, axis=(-2, -1)) * norm(inverse, ord=p, axis=(-2, -1))
         ratio = operand(ratio).astype(real_type(dtype), copy=False)
     ratio = operand(ratio)
     unknown = _core.isnan(ratio) & ~_core.isnan(x).any(axis=(-2, -1))
@@ -76,13 +78,13 @@ def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any =
 
 
 # Degree of the Padé approximant, the largest norm it is good for in double precision, and its coefficients.
-_PADE = (
+_PADE: tuple[tuple[int, float, tuple[float, ...]], ...] = (
     (3, 1.495585217958292e-2, (120.0, 60.0, 12.0, 1.0)),
     (5, 2.539398330063230e-1, (30240.0, 15120.0, 3360.0, 420.0, 30.0, 1.0)),
     (7, 9.504178996162932e-1, (17297280.0, 8648640.0, 1995840.0, 277200.0, 25200.0, 1512.0, 56.0, 1.0)),
 )
 _LARGEST = 5.371920351148152
-_PADE_13 = (
+_PADE_13: tuple[float, ...] = (
     64764752532480000.0,
     32382376266240000.0,
     7771770303897600.0,

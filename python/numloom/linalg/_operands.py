@@ -60,17 +60,21 @@ def together(a: ndarray, b: ndarray) -> tuple[ndarray, ndarray]:
 
 
 def factor(
-    name: str, ins: list[ndarray], *outs: tuple[tuple[int, ...], numpy.dtype[Any]], option: bool = False, wait: bool = False
-) -> list[ndarray]:
+    name: str,
+    ins: list[ndarray],
+    *outs: tuple[tuple[int, ...], numpy.dtype[Any]],
+    option: bool = False,
+    wait: bool = False,
+) -> list[Any]:
     """Run one of the factorisations: new arrays of these shapes and types, filled."""
     made = [_core.empty(shape, dtype=dtype) for shape, dtype in outs]
     _core.factor(name, ins, made, option, wait)
     return made
 
 
-def adjoint(a: ndarray) -> ndarray:
+def adjoint(a: Any) -> Any:
     turned = a.swapaxes(-1, -2)
-    return turned.conj() if a.dtype.kind == "c" else turned  # type: ignore[no-any-return, attr-defined]
+    return turned.conj() if a.dtype.kind == "c" else turned
 
 
 def result(made: ndarray) -> Any:

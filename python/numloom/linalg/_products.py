@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import operator
 from typing import Any
 
@@ -175,7 +176,7 @@ def multi_dot(arrays: Any, *, out: Any = None) -> Any:
     for a in factors:
         if a.ndim != 2:
             raise LinAlgError(f"{a.ndim}-dimensional array given. Array must be two-dimensional")
-    if any(a.shape[1] != b.shape[0] for a, b in zip(factors, factors[1:])):
+    if any(a.shape[1] != b.shape[0] for a, b in itertools.pairwise(factors)):
         raise Unsupported("an error that NumPy words")
     made = _chain(factors, _best_splits([a.shape[0] for a in factors] + [factors[-1].shape[1]]), 0, len(factors) - 1)
     if first == 1 and last == 1:
