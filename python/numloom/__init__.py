@@ -52,6 +52,7 @@ from ._creation import (
     zeros,
     zeros_like,
 )
+from ._einsum import einsum, einsum_path
 from ._fallback import FallbackWarning, set_fallback_warnings
 from ._files import load
 from ._histograms import bincount, histogram, histogram2d, histogram_bin_edges, histogramdd

@@ -43,11 +43,12 @@ pub use reduce_left::ReduceLeft;
 pub use reduceat::ReduceAt;
 pub use scan::Accumulate;
 pub use scatter::{Put, ScatterApply};
-pub use scratch::account_with;
+pub use scratch::{Buffer, Scratch, account_with};
 pub use searchsorted::SearchSorted;
 pub use select::Select;
 pub use sort::Sort;
 pub use tally::Tally;
+pub use walk::{Walk, piece, pieces, without};
 
 use numloom_ir::{DType, Dims, ScalarOp, Strides};
 use smallvec::SmallVec;

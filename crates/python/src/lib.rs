@@ -9,6 +9,7 @@ mod create;
 mod dispatch;
 mod driver;
 mod errors;
+mod fft;
 mod flags;
 mod fperr;
 mod handle;
@@ -17,6 +18,7 @@ mod index;
 mod interchange;
 mod join;
 mod layout;
+mod linalg;
 mod manipulate;
 mod methods;
 mod numpy_api;
@@ -64,5 +66,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     reduce::register(py, m)?;
     select::register(py, m)?;
     sorting::register(m)?;
+    linalg::register(m)?;
+    fft::register(m)?;
     Ok(())
 }
