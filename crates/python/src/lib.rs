@@ -26,6 +26,10 @@ mod protocols;
 mod provenance;
 mod quick;
 mod quick_index;
+mod random;
+mod random_draw;
+mod random_parameters;
+mod random_rows;
 mod reduce;
 mod scalar;
 mod select;
@@ -60,5 +64,8 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     ufunc::register(py, m)?;
     reduce::register(py, m)?;
     select::register(py, m)?;
+    random::register(m)?;
+    random_draw::register(m)?;
+    random_rows::register(m)?;
     Ok(())
 }

@@ -1,0 +1,59 @@
+//! Orders: shuffles of places, and samples without replacement.
+
+use crate::bits::Bits;
+use crate::bounded::{Bounded, Buffer, Width, interval, mask};
+
+/// Shuffles elements in place by Fisher and Yates, from the last down to `least`, drawing as NumPy does.
+pub fn shuffle<B: Bits, T>(bits: &mut B, x: &mut [T], least: usize) {
+    for i in (least.max(1)..x.len()).rev() {
+        x.swap(interval(bits, i as u64) as usize, i);
+    }
+}
+
+/// The shuffle of the last elements, down to `first`, that `choice` makes: by Lemire's method.
+fn shuffle_tail<B: Bits>(bits: &mut B, x: &mut [i64], first: usize) {
+    for i in (first..x.len()).rev() {
+        x.swap(i, below(bits, i as u64) as usize);
+    }
+}
+
+fn below<B: Bits>(bits: &mut B, max: u64) -> u64 {
+    Bounded { width: Width::W64, range: max, masked: false }.draw(bits, &mut Buffer::default())
+}
+
+/// `size` different numbers below `all`, in random order if `shuffled`. `size` is at most `all`.
+pub fn sample<B: Bits>(bits: &mut B, all: usize, size: usize, shuffled: bool) -> Vec<i64> {
+    let cutoff = if shuffled { 50 } else { 20 };
+    if all > 10_000 && size > all / cutoff {
+        let mut places: Vec<i64> = (0..all as i64).collect();
+        shuffle_tail(bits, &mut places, (all - size).max(1));
+        return places.split_off(all - size);
+    }
+    // Floyd's method over a set with open addressing.
+    const FREE: u64 = u64::MAX;
+    let mask = mask((1.2 * size as f64) as u64);
+    let mut set = vec![FREE; mask as usize + 1];
+    let mut places = Vec::with_capacity(size);
+    for j in (all - size) as u64..all as u64 {
+        let value = below(bits, j);
+        let mut at = value & mask;
+        while set[at as usize] != FREE && set[at as usize] != value {
+            at = (at + 1) & mask;
+        }
+        let chosen = if set[at as usize] == FREE {
+            value
+        } else {
+            at = j & mask;
+            while set[at as usize] != FREE {
+                at = (at + 1) & mask;
+            }
+            j
+        };
+        set[at as usize] = chosen;
+        places.push(chosen as i64);
+    }
+    if shuffled {
+        shuffle_tail(bits, &mut places, 1);
+    }
+    places
+}
