@@ -48,13 +48,12 @@ unsafe fn rows<T>(view: &RawView, k: usize) -> std::slice::ChunksExactMut<'_, T>
 
 /// `size` multinomials of `n` trials; the probabilities are checked.
 #[pyfunction]
-#[pyo3(signature = (stream, n, pvals, size, legacy))]
+#[pyo3(signature = (stream, n, pvals, size))]
 fn draw_multinomial<'py>(
     stream: &Bound<'py, BitStream>,
     n: i64,
     pvals: Object<'_, 'py>,
     size: Option<Object<'_, 'py>>,
-    legacy: bool,
 ) -> PyResult<Py<PyAny>> {
     let py = stream.py();
     let p = doubles(pvals)?;
@@ -68,7 +67,7 @@ fn draw_multinomial<'py>(
         boxed!(state, bits => unsafe { Pass::new(bits, after, move |b, view| {
             for row in rows::<i64>(view, p.len()) {
                 row.fill(0);
-                multinomial(b, n, &p, legacy, row);
+                multinomial(b, n, &p, row);
             }
         }) })
     })?;

@@ -181,13 +181,13 @@ impl Btpe {
     }
 }
 
-/// One multinomial: how many of `n` fall to each probability. `out` is zero before.
-pub fn multinomial<B: Bits>(bits: &mut B, n: i64, p: &[f64], legacy: bool, out: &mut [i64]) {
+/// One multinomial: how many of `n` fall to each probability; `RandomState` draws it alike. `out` is zero before.
+pub fn multinomial<B: Bits>(bits: &mut B, n: i64, p: &[f64], out: &mut [i64]) {
     let mut left = n;
     let mut p_left = 1.0;
     let Some(last) = p.len().checked_sub(1) else { return };
     for j in 0..last {
-        out[j] = Binomial::new(left, p[j] / p_left, legacy).draw(bits);
+        out[j] = Binomial::new(left, p[j] / p_left, false).draw(bits);
         left -= out[j];
         if left <= 0 {
             break;

@@ -23,12 +23,9 @@ impl<const DXSM: bool> Pcg64<DXSM> {
     pub fn seeded(words: [u64; 4]) -> Self {
         let wide = |hi: u64, lo: u64| (hi as u128) << 64 | lo as u128;
         let inc = wide(words[2], words[3]) << 1 | 1;
-        let mut made = Pcg64 { state: 0, inc, half: Half::default() };
-        // Both kinds are seeded with their own step.
-        made.step();
-        made.state = made.state.wrapping_add(wide(words[0], words[1]));
-        made.step();
-        made
+        // Two steps with the state added between them; both kinds are seeded by the step of PCG64.
+        let state = inc.wrapping_add(wide(words[0], words[1])).wrapping_mul(MULTIPLIER).wrapping_add(inc);
+        Pcg64 { state, inc, half: Half::default() }
     }
 
     #[inline(always)]

@@ -233,7 +233,7 @@ class MT19937(_OurBitGenerator):
             try:
                 number = operator.index(seed.squeeze() if hasattr(seed, "squeeze") else seed)
             except TypeError:
-                self._stream.seed_twister(self._seeds(seed), False)
+                self._stream.seed_twister(self._seed_array(seed), False)
             else:
                 if not 0 <= number < 2**32:
                     raise ValueError("Seed must be between 0 and 2**32 - 1")
@@ -241,7 +241,7 @@ class MT19937(_OurBitGenerator):
         self._seeds = None
 
     @staticmethod
-    def _seeds(seed: Any) -> list[int]:
+    def _seed_array(seed: Any) -> list[int]:
         seeds = numpy.asarray(seed)
         if seeds.size == 0:
             raise ValueError("Seed must be non-empty")

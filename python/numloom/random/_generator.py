@@ -112,7 +112,7 @@ class Generator(_ORIGINAL):
     def multinomial(self, n: Any, pvals: Any, size: Any = None) -> Any:
         if not isinstance(n, int | numpy.integer):
             raise Unsupported("arrays of trials")
-        return draw_multinomial(self._stream, int(n), pvals, size, False)
+        return draw_multinomial(self._stream, int(n), pvals, size)
 
     @_native
     def dirichlet(self, alpha: Any, size: Any = None) -> Any:

@@ -41,8 +41,6 @@ def _words(x: Any) -> list[int]:
         raise TypeError("seed must be integer")
     found = []
     for item in x:
-        if hasattr(item, "__len__") and not isinstance(item, str):
-            raise TypeError("SeedSequence does not accept nested sequences.")
         found += _words(item)
     return found
 
