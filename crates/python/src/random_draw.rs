@@ -14,10 +14,11 @@ use numloom_library::{LibraryOp, RawView};
 use numloom_random::bounded::{Bounded, Buffer, Width};
 use numloom_random::draw::{KeptAfter, OneByOne, Parameter, each};
 use numloom_random::fixed::{Fill, Fixed};
+use numloom_random::pass::Pass;
+use numloom_random::rare::{Rare, is_apt};
 use numloom_random::samplers::{ExponentialF32, Narrow, NormalF32, OfExponential, OfNormal, OfUniform, Sampler, Wide};
 use numloom_random::split::Split;
 use numloom_random::table::{Distribution, Draw, Element, ROWS, Values};
-use numloom_random::pass::Pass;
 use numloom_random::{After, BitGen, Bits, normal, with_bits};
 use numloom_runtime::{Array, record};
 use pyo3::prelude::*;
@@ -220,7 +221,8 @@ pub fn draw_distribution<'py>(
         });
     };
     let out = new_array(py, &shape, if row.integer { DType::I64 } else { DType::F64 })?;
-    let numbers: Option<Vec<f64>> = params.iter().map(|p| if let Parameter::F(x) = p { Some(*x) } else { None }).collect();
+    let numbers: Option<Vec<f64>> =
+        params.iter().map(|p| if let Parameter::F(x) = p { Some(*x) } else { None }).collect();
     let drawn = match numbers {
         Some(numbers) => draw_at_once(py, stream, row.kind, &numbers, &out)?,
         None => None,
@@ -269,9 +271,12 @@ fn one_by_one(
     let cell = KeptAfter::default();
     *cell.lock() = *kept.0.lock();
     let shared = cell.clone();
-    let drawn = draw_now(py, stream, out, move |state, after| {
-        boxed!(state, bits => OneByOne { what, params, bits, after, kept: shared })
-    });
+    let drawn = draw_now(
+        py,
+        stream,
+        out,
+        move |state, after| boxed!(state, bits => OneByOne { what, params, bits, after, kept: shared }),
+    );
     *kept.0.lock() = *cell.lock();
     drawn
 }
@@ -308,6 +313,7 @@ pub fn draw_integers<'py>(
     let out = new_array(py, &shape_of(size)?, dtype)?;
     if bounded.is_fixed() {
         fill(py, stream, Fixed::Bounded { low, bounded }, &out)?;
+    } else if matches!(width, Width::W64 | Width::W32) && rare(py, stream, low, bounded, &out)? {
     } else if matches!(width, Width::W64 | Width::W32) {
         // Where many words are rejected, tiles would have little in common with their guesses.
         let rate = bounded.rejects().map_or(1.001, |r| 1.001 / (1.0 - r as f64 / 4294967296.0));
@@ -323,6 +329,20 @@ pub fn draw_integers<'py>(
         })?;
     }
     handle::wrap(py, out)
+}
+
+/// Draws integers of which hardly any word is rejected; false for others.
+fn rare(py: Python<'_>, stream: &BitStream, low: u64, bounded: Bounded, out: &Array) -> PyResult<bool> {
+    let range = bounded.range;
+    if !is_apt(&bounded, out.view.size()) {
+        return Ok(false);
+    }
+    draw_now(py, stream, out, |state, after| match (bounded.is_narrow(), out.view.dtype.size()) {
+        (true, 8) => boxed!(state, bits => Rare::<u64, _, false>::new(low, range, bits, after)),
+        (true, _) => boxed!(state, bits => Rare::<u32, _, false>::new(low, range, bits, after)),
+        (false, _) => boxed!(state, bits => Rare::<u64, _, true>::new(low, range, bits, after)),
+    })?;
+    Ok(true)
 }
 
 /// Integers that share words: of 16 or 8 bits.

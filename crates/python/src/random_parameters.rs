@@ -88,7 +88,11 @@ fn read(py: Python<'_>, param: &Param, obj: Object<'_, '_>) -> PyResult<Given> {
         Arg::Value(v) => number(param, &v)?,
         Arg::Array { mut array } => {
             or_numpy(errors::resolve(py, &mut array))?;
-            if array.view.ndim() == 0 { number(param, &convert::value_of(py, &array)?)? } else { many(py, param, &array)? }
+            if array.view.ndim() == 0 {
+                number(param, &convert::value_of(py, &array)?)?
+            } else {
+                many(py, param, &array)?
+            }
         }
         _ => return Err(to_numpy("not a number")),
     };
@@ -171,7 +175,8 @@ impl Given {
         let strides = |own: &Dims| {
             let dense = View::dense(DType::Bool, own, numloom_ir::view::Order::C);
             let missing = shape.len() - own.len();
-            let stride = |k: usize| if k < missing || own[k - missing] == 1 { 0 } else { dense.strides[k - missing] as usize };
+            let stride =
+                |k: usize| if k < missing || own[k - missing] == 1 { 0 } else { dense.strides[k - missing] as usize };
             (0..shape.len()).map(stride).collect()
         };
         match self {

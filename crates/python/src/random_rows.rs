@@ -234,7 +234,7 @@ fn draw_orders<'py>(stream: &Bound<'py, BitStream>, n: usize, lanes: usize) -> P
         boxed!(state, bits => unsafe { Pass::new(bits, after, move |b, view| {
             for row in rows::<i64>(view, n) {
                 row.iter_mut().enumerate().for_each(|(i, x)| *x = i as i64);
-                shuffle::shuffle(b, row, 1);
+                shuffle::shuffle(b, row);
             }
         }) })
     })?;
@@ -268,9 +268,12 @@ fn shuffle_in_place<'py>(stream: &Bound<'py, BitStream>, x: Object<'_, 'py>) -> 
     // What it holds is read too: it must be there, and in this memory.
     errors::sync(py, &array)?;
     record::data(&array).map_err(|e| errors::raise(py, e))?;
-    draw_now(py, stream.get(), &array, move |state, after| {
-        boxed!(state, bits => unsafe { Pass::new(bits, after, move |b, view| shuffle_view(b, view)) })
-    })
+    draw_now(
+        py,
+        stream.get(),
+        &array,
+        move |state, after| boxed!(state, bits => unsafe { Pass::new(bits, after, move |b, view| shuffle_view(b, view)) }),
+    )
 }
 
 /// # Safety
@@ -279,13 +282,13 @@ unsafe fn shuffle_view<B: numloom_random::Bits>(bits: &mut B, view: &RawView) {
     let (n, step, size) = (view.shape[0], view.strides[0], view.dtype.size());
     macro_rules! dense {
         ($type:ty) => {
-            shuffle::shuffle(bits, std::slice::from_raw_parts_mut(view.ptr as *mut $type, n), 1)
+            shuffle::shuffle(bits, std::slice::from_raw_parts_mut(view.ptr as *mut $type, n))
         };
     }
     match size {
         _ if step != size as isize || n < 2 => {
             let mut order: Vec<usize> = (0..n).collect();
-            shuffle::shuffle(bits, &mut order, 1);
+            shuffle::shuffle(bits, &mut order);
             let at = |i: usize| view.ptr.offset(i as isize * step);
             let mut copy = vec![0u8; n * size];
             for i in 0..n {

@@ -18,7 +18,13 @@ pub struct Wide<B> {
 
 impl<B: Bits> Wide<B> {
     pub fn new(bits: &B) -> Wide<B> {
-        Wide { bits: bits.clone(), start: bits.clone(), words: [0; BLOCK], at: BLOCK, before: 0u64.wrapping_sub(BLOCK as u64) }
+        Wide {
+            bits: bits.clone(),
+            start: bits.clone(),
+            words: [0; BLOCK],
+            at: BLOCK,
+            before: 0u64.wrapping_sub(BLOCK as u64),
+        }
     }
 
     /// How many words were used.
@@ -34,6 +40,21 @@ impl<B: Bits> Wide<B> {
         }
         self.start.skip64(self.at as u64);
         self.start
+    }
+
+    /// The words of this block that were not used yet; there are some.
+    #[inline(always)]
+    pub fn rest(&mut self) -> &[u64] {
+        if self.at >= BLOCK {
+            self.refill();
+        }
+        &self.words[self.at..]
+    }
+
+    /// The first `n` words of the rest are used.
+    #[inline(always)]
+    pub fn take(&mut self, n: usize) {
+        self.at += n;
     }
 
     #[cold]
@@ -81,7 +102,13 @@ pub struct Narrow<B> {
 
 impl<B: Bits> Narrow<B> {
     pub fn new(bits: &B) -> Narrow<B> {
-        Narrow { bits: bits.clone(), start: bits.clone(), words: [0; BLOCK], at: BLOCK, before: 0u64.wrapping_sub(BLOCK as u64) }
+        Narrow {
+            bits: bits.clone(),
+            start: bits.clone(),
+            words: [0; BLOCK],
+            at: BLOCK,
+            before: 0u64.wrapping_sub(BLOCK as u64),
+        }
     }
 
     #[inline(always)]
@@ -95,6 +122,19 @@ impl<B: Bits> Narrow<B> {
         }
         self.start.skip32(self.at as u64);
         self.start
+    }
+
+    #[inline(always)]
+    pub fn rest(&mut self) -> &[u32] {
+        if self.at >= BLOCK {
+            self.refill();
+        }
+        &self.words[self.at..]
+    }
+
+    #[inline(always)]
+    pub fn take(&mut self, n: usize) {
+        self.at += n;
     }
 
     #[cold]

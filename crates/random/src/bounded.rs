@@ -51,7 +51,7 @@ pub struct Buffer {
 }
 
 impl Buffer {
-    #[inline]
+    #[inline(always)]
     fn next<B: Bits>(&mut self, bits: &mut B, width: u32) -> u32 {
         if self.left == 0 {
             *self = Buffer { word: bits.next_u32(), left: 32 / width - 1 };
@@ -60,6 +60,20 @@ impl Buffer {
             self.left -= 1;
         }
         self.word & (u32::MAX >> (32 - width))
+    }
+}
+
+/// The next part of a word.
+struct Next<'a, B> {
+    bits: &'a mut B,
+    buffer: &'a mut Buffer,
+    width: u32,
+}
+
+impl<B: Bits> Next<'_, B> {
+    #[inline(always)]
+    fn draw(&mut self) -> u32 {
+        self.buffer.next(self.bits, self.width)
     }
 }
 
@@ -117,8 +131,10 @@ impl Bounded {
         }
         match self.width {
             Width::Bit => buffer.next(bits, 1) as u64,
-            Width::W8 => self.part(bits, buffer, 8, 0xFF, |r, next| lemire8(r as u8, || next() as u8) as u64),
-            Width::W16 => self.part(bits, buffer, 16, 0xFFFF, |r, next| lemire16(r as u16, || next() as u16) as u64),
+            Width::W8 => self.part(bits, buffer, 8, 0xFF, |r, next| lemire8(r as u8, || next.draw() as u8) as u64),
+            Width::W16 => {
+                self.part(bits, buffer, 16, 0xFFFF, |r, next| lemire16(r as u16, || next.draw() as u16) as u64)
+            }
             _ if range <= 0xFFFF_FFFF => self.word32(bits),
             _ => self.word64(bits),
         }
@@ -131,13 +147,13 @@ impl Bounded {
         buffer: &mut Buffer,
         width: u32,
         full: u64,
-        lemire: impl FnOnce(u64, &mut dyn FnMut() -> u32) -> u64,
+        lemire: impl FnOnce(u64, &mut Next<B>) -> u64,
     ) -> u64 {
         if self.range == full {
             return buffer.next(bits, width) as u64;
         }
         if !self.masked {
-            return lemire(self.range, &mut || buffer.next(bits, width));
+            return lemire(self.range, &mut Next { bits, buffer, width });
         }
         let mask = mask(self.range) as u32;
         loop {

@@ -13,20 +13,28 @@ pub enum Fixed {
     /// A double in [0, 1).
     F64,
     /// `low + range * u`.
-    Uniform { low: f64, range: f64 },
+    Uniform {
+        low: f64,
+        range: f64,
+    },
     /// A float in [0, 1).
     F32,
     /// A double by inversion: the exponential distribution.
     Exponential,
     ExponentialF32,
     /// `scale` times the exponential by the plain logarithm of `RandomState`.
-    LegacyExponential { scale: f64 },
+    LegacyExponential {
+        scale: f64,
+    },
     /// A word without its lowest bit.
     Positive,
     /// A word as the generator makes it, of 32 or 64 bits.
     Raw,
     /// An integer `low + [0, range]` of as many bytes as the output has; the range takes no rejection.
-    Bounded { low: u64, bounded: Bounded },
+    Bounded {
+        low: u64,
+        bounded: Bounded,
+    },
 }
 
 /// Elements of a tile; a multiple of what shares a 32-bit word.

@@ -181,4 +181,3 @@ pub fn by_count<B: Bits>(bits: &mut B, colors: &[i64], balls: &mut [u32], sample
         out.iter_mut().zip(colors).for_each(|(x, c)| *x = c - *x);
     }
 }
-

@@ -20,6 +20,7 @@ pub mod normal;
 pub mod pass;
 pub mod pcg64;
 pub mod philox;
+pub mod rare;
 pub mod samplers;
 pub mod seed;
 pub mod sfc64;

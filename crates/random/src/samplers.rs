@@ -1,9 +1,8 @@
 //! Distributions that nearly always take one word an element: what `split.rs` divides.
 
 use crate::bits::Bits;
-use crate::bounded::Bounded;
+use crate::bounded::{Bounded, mask};
 use crate::normal;
-use crate::ziggurat_tables as tables;
 
 /// One element at a time from a stream of words of one width.
 pub trait Sampler: Copy + Send + Sync + 'static {
@@ -11,13 +10,11 @@ pub trait Sampler: Copy + Send + Sync + 'static {
     /// Of 64-bit words, or of 32-bit ones.
     const WIDE: bool;
 
-    fn sample<B: Bits>(&self, bits: &mut B) -> Self::Out;
+    /// The element that the word makes by itself; none if more words are needed, or may be.
+    fn alone<B: Bits>(&self, word: u64) -> Option<Self::Out>;
 
-    /// Takes the words of one element, without making it.
-    #[inline(always)]
-    fn pass<B: Bits>(&self, bits: &mut B) {
-        self.sample(bits);
-    }
+    /// The next element.
+    fn sample<B: Bits>(&self, bits: &mut B) -> Self::Out;
 }
 
 /// What becomes of a standard normal.
@@ -28,29 +25,30 @@ pub enum OfNormal {
     Exp { mean: f64, sigma: f64 },
 }
 
-impl Sampler for OfNormal {
-    type Out = f64;
-    const WIDE: bool = true;
-
+impl OfNormal {
     #[inline(always)]
-    fn sample<B: Bits>(&self, bits: &mut B) -> f64 {
-        let x = normal::standard_normal(bits);
+    fn of(&self, x: f64) -> f64 {
         match *self {
             OfNormal::Itself => x,
             OfNormal::Affine { loc, scale } => loc + scale * x,
             OfNormal::Exp { mean, sigma } => (mean + sigma * x).exp(),
         }
     }
+}
+
+impl Sampler for OfNormal {
+    type Out = f64;
+    const WIDE: bool = true;
 
     #[inline(always)]
-    fn pass<B: Bits>(&self, bits: &mut B) {
-        loop {
-            let word = bits.next_u64();
-            let (layer, size) = ((word & 0xFF) as usize, (word >> 9) & 0x000F_FFFF_FFFF_FFFF);
-            if size < tables::NORMAL_LIMIT[layer] || normal::normal_edge_of(bits, word).is_some() {
-                return;
-            }
-        }
+    fn alone<B: Bits>(&self, word: u64) -> Option<f64> {
+        let (x, is_core) = normal::normal_core(word);
+        is_core.then(|| self.of(x))
+    }
+
+    #[inline(always)]
+    fn sample<B: Bits>(&self, bits: &mut B) -> f64 {
+        self.of(normal::standard_normal(bits))
     }
 }
 
@@ -65,13 +63,9 @@ pub enum OfExponential {
     Power { a: f64 },
 }
 
-impl Sampler for OfExponential {
-    type Out = f64;
-    const WIDE: bool = true;
-
+impl OfExponential {
     #[inline(always)]
-    fn sample<B: Bits>(&self, bits: &mut B) -> f64 {
-        let x = normal::standard_exponential(bits);
+    fn of(&self, x: f64) -> f64 {
         match *self {
             OfExponential::Itself => x,
             OfExponential::Scaled { scale } => scale * x,
@@ -81,10 +75,21 @@ impl Sampler for OfExponential {
             OfExponential::Power { a } => (-(-x).exp_m1()).powf(1.0 / a),
         }
     }
+}
+
+impl Sampler for OfExponential {
+    type Out = f64;
+    const WIDE: bool = true;
 
     #[inline(always)]
-    fn pass<B: Bits>(&self, bits: &mut B) {
-        normal::standard_exponential(bits);
+    fn alone<B: Bits>(&self, word: u64) -> Option<f64> {
+        let (x, is_core) = normal::exponential_core(word);
+        is_core.then(|| self.of(x))
+    }
+
+    #[inline(always)]
+    fn sample<B: Bits>(&self, bits: &mut B) -> f64 {
+        self.of(normal::standard_exponential(bits))
     }
 }
 
@@ -96,18 +101,9 @@ pub enum OfUniform {
     Logistic { loc: f64, scale: f64 },
 }
 
-impl Sampler for OfUniform {
-    type Out = f64;
-    const WIDE: bool = true;
-
+impl OfUniform {
     #[inline(always)]
-    fn sample<B: Bits>(&self, bits: &mut B) -> f64 {
-        let u = loop {
-            let u = bits.next_f64();
-            if u > 0.0 {
-                break u;
-            }
-        };
+    fn of(&self, u: f64) -> f64 {
         match *self {
             OfUniform::Laplace { loc, scale } if u >= 0.5 => loc - scale * (2.0 - u - u).ln(),
             OfUniform::Laplace { loc, scale } => loc + scale * (u + u).ln(),
@@ -115,10 +111,26 @@ impl Sampler for OfUniform {
             OfUniform::Logistic { loc, scale } => loc + scale * (u / (1.0 - u)).ln(),
         }
     }
+}
+
+impl Sampler for OfUniform {
+    type Out = f64;
+    const WIDE: bool = true;
 
     #[inline(always)]
-    fn pass<B: Bits>(&self, bits: &mut B) {
-        while bits.next_f64() <= 0.0 {}
+    fn alone<B: Bits>(&self, word: u64) -> Option<f64> {
+        let u = B::to_f64(word);
+        (u > 0.0).then(|| self.of(u))
+    }
+
+    #[inline(always)]
+    fn sample<B: Bits>(&self, bits: &mut B) -> f64 {
+        loop {
+            let u = bits.next_f64();
+            if u > 0.0 {
+                return self.of(u);
+            }
+        }
     }
 }
 
@@ -128,6 +140,12 @@ pub struct NormalF32;
 impl Sampler for NormalF32 {
     type Out = f32;
     const WIDE: bool = false;
+
+    #[inline(always)]
+    fn alone<B: Bits>(&self, word: u64) -> Option<f32> {
+        let (x, is_core) = normal::normal_core_f32(word as u32);
+        is_core.then_some(x)
+    }
 
     #[inline(always)]
     fn sample<B: Bits>(&self, bits: &mut B) -> f32 {
@@ -141,6 +159,12 @@ pub struct ExponentialF32;
 impl Sampler for ExponentialF32 {
     type Out = f32;
     const WIDE: bool = false;
+
+    #[inline(always)]
+    fn alone<B: Bits>(&self, word: u64) -> Option<f32> {
+        let (x, is_core) = normal::exponential_core_f32(word as u32);
+        is_core.then_some(x)
+    }
 
     #[inline(always)]
     fn sample<B: Bits>(&self, bits: &mut B) -> f32 {
@@ -163,10 +187,28 @@ pub struct Wide {
     pub bounded: Bounded,
 }
 
+/// What the word makes, if it is certain not to be rejected.
+#[inline(always)]
+fn certain(bounded: &Bounded, word: u64, bits: u32) -> Option<u64> {
+    if bounded.masked {
+        let value = word & mask(bounded.range);
+        return (value <= bounded.range).then_some(value);
+    }
+    let count = bounded.range + 1;
+    let product = word as u128 * count as u128;
+    let lower = (product as u64) & (u64::MAX >> (64 - bits));
+    (lower >= count).then_some((product >> bits) as u64)
+}
+
 macro_rules! narrow {
     ($($type:ty),*) => { $(impl Sampler for Narrow<$type> {
         type Out = $type;
         const WIDE: bool = false;
+
+        #[inline(always)]
+        fn alone<B: Bits>(&self, word: u64) -> Option<$type> {
+            certain(&self.bounded, word, 32).map(|x| self.low.wrapping_add(x) as $type)
+        }
 
         #[inline(always)]
         fn sample<B: Bits>(&self, bits: &mut B) -> $type {
@@ -179,6 +221,11 @@ narrow!(u32, u64);
 impl Sampler for Wide {
     type Out = u64;
     const WIDE: bool = true;
+
+    #[inline(always)]
+    fn alone<B: Bits>(&self, word: u64) -> Option<u64> {
+        certain(&self.bounded, word, 64).map(|x| self.low.wrapping_add(x))
+    }
 
     #[inline(always)]
     fn sample<B: Bits>(&self, bits: &mut B) -> u64 {

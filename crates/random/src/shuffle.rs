@@ -1,13 +1,47 @@
 //! Orders: shuffles of places, and samples without replacement.
 
+use crate::ahead::Narrow;
 use crate::bits::Bits;
 use crate::bounded::{Bounded, Buffer, Width, interval, mask};
 
-/// Shuffles elements in place by Fisher and Yates, from the last down to `least`, drawing as NumPy does.
-pub fn shuffle<B: Bits, T>(bits: &mut B, x: &mut [T], least: usize) {
-    for i in (least.max(1)..x.len()).rev() {
-        x.swap(interval(bits, i as u64) as usize, i);
+/// How many swaps are known ahead, so that what they touch is on its way.
+const KNOWN: usize = 32;
+
+/// Shuffles elements in place by Fisher and Yates, from the last down, drawing as NumPy does.
+pub fn shuffle<B: Bits, T>(bits: &mut B, x: &mut [T]) {
+    // Places up to here take 32-bit words only.
+    if !B::COPIES || x.len() > u32::MAX as usize {
+        for i in (1..x.len()).rev() {
+            x.swap(interval(bits, i as u64) as usize, i);
+        }
+        return;
     }
+    let mut words = Narrow::new(bits);
+    let mut others = [0u32; KNOWN];
+    let mut top = x.len();
+    while top > 1 {
+        let count = KNOWN.min(top - 1);
+        for (k, other) in others[..count].iter_mut().enumerate() {
+            *other = interval(&mut words, (top - 1 - k) as u64) as u32;
+            prefetch(&x[*other as usize]);
+        }
+        for (k, &other) in others[..count].iter().enumerate() {
+            x.swap(other as usize, top - 1 - k);
+        }
+        top -= count;
+    }
+    *bits = words.finish();
+}
+
+#[inline(always)]
+fn prefetch<T>(place: &T) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: a hint; it reads nothing.
+    unsafe {
+        std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(std::ptr::from_ref(place).cast());
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = place;
 }
 
 /// The shuffle of the last elements, down to `first`, that `choice` makes: by Lemire's method.

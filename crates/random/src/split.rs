@@ -56,7 +56,11 @@ impl<S: Sampler, B: Stream> Split<S, B> {
     /// The stream from its word `at` on.
     fn at(&self, at: u64) -> B {
         let mut bits = self.bits.clone();
-        if S::WIDE { bits.skip64(at) } else { bits.skip32(at) }
+        if S::WIDE {
+            bits.skip64(at)
+        } else {
+            bits.skip32(at)
+        }
         bits
     }
 
@@ -64,18 +68,33 @@ impl<S: Sampler, B: Stream> Split<S, B> {
     fn guess(&self, tile: usize) -> Piece {
         let start = tile as u64 * TILE;
         let (mut count, bits) = (0, self.at(start));
+        // Tiles are whole blocks, so a run of words that stand alone ends where the tile does at the latest.
         let used = if S::WIDE {
             let mut words = Wide::new(&bits);
             while words.used() < TILE {
-                self.sampler.pass(&mut words);
-                count += 1;
+                let rest = words.rest();
+                let (length, run) =
+                    (rest.len(), rest.iter().position(|&w| self.sampler.alone::<B>(w as u64).is_none()));
+                words.take(run.unwrap_or(length));
+                count += run.unwrap_or(length) as u64;
+                if run.is_some() {
+                    self.sampler.sample(&mut words);
+                    count += 1;
+                }
             }
             words.used()
         } else {
             let mut words = Narrow::new(&bits);
             while words.used() < TILE {
-                self.sampler.pass(&mut words);
-                count += 1;
+                let rest = words.rest();
+                let (length, run) =
+                    (rest.len(), rest.iter().position(|&w| self.sampler.alone::<B>(w as u64).is_none()));
+                words.take(run.unwrap_or(length));
+                count += run.unwrap_or(length) as u64;
+                if run.is_some() {
+                    self.sampler.sample(&mut words);
+                    count += 1;
+                }
             }
             words.used()
         };
@@ -85,7 +104,7 @@ impl<S: Sampler, B: Stream> Split<S, B> {
     /// Where an element that begins with the stream's word ends.
     fn end_of(&self, start: u64) -> u64 {
         let mut bits = Counted { bits: self.at(start), used: 0 };
-        self.sampler.pass(&mut bits);
+        self.sampler.sample(&mut bits);
         start + bits.used
     }
 
@@ -127,13 +146,46 @@ impl<S: Sampler, B: Stream> Split<S, B> {
             out.iter_mut().for_each(|x| *x = self.sampler.sample(&mut bits));
             return bits;
         }
+        let mut at = 0;
         if S::WIDE {
             let mut words = Wide::new(bits);
-            out.iter_mut().for_each(|x| *x = self.sampler.sample(&mut words));
+            while at < count {
+                let rest = words.rest();
+                let room = &mut out[at..count.min(at + rest.len())];
+                let mut run = 0;
+                for (x, &w) in room.iter_mut().zip(rest) {
+                    let Some(element) = self.sampler.alone::<B>(w as u64) else { break };
+                    *x = element;
+                    run += 1;
+                }
+                let stopped = run < room.len();
+                words.take(run);
+                at += run;
+                if stopped {
+                    out[at] = self.sampler.sample(&mut words);
+                    at += 1;
+                }
+            }
             words.finish()
         } else {
             let mut words = Narrow::new(bits);
-            out.iter_mut().for_each(|x| *x = self.sampler.sample(&mut words));
+            while at < count {
+                let rest = words.rest();
+                let room = &mut out[at..count.min(at + rest.len())];
+                let mut run = 0;
+                for (x, &w) in room.iter_mut().zip(rest) {
+                    let Some(element) = self.sampler.alone::<B>(w as u64) else { break };
+                    *x = element;
+                    run += 1;
+                }
+                let stopped = run < room.len();
+                words.take(run);
+                at += run;
+                if stopped {
+                    out[at] = self.sampler.sample(&mut words);
+                    at += 1;
+                }
+            }
             words.finish()
         }
     }
