@@ -29,6 +29,10 @@ mod protocols;
 mod provenance;
 mod quick;
 mod quick_index;
+mod random;
+mod random_draw;
+mod random_parameters;
+mod random_rows;
 mod reduce;
 mod scalar;
 mod select;
@@ -68,5 +72,8 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     sorting::register(m)?;
     linalg::register(m)?;
     fft::register(m)?;
+    random::register(m)?;
+    random_draw::register(m)?;
+    random_rows::register(m)?;
     Ok(())
 }
