@@ -9,7 +9,7 @@ const target = process.argv[2] ?? join(here, "..", "python", "numloom", "viewer.
 
 async function bundled(entry) {
   const made = await build({
-    entryPoints: [join(here, "src", entry)], bundle: true, minify: true, write: false, format: "iife",
+    entryPoints: [join(here, "src", entry)], bundle: true, minify: !process.env.READABLE, write: false, format: "iife",
     target: ["chrome110", "firefox113", "safari16.4"], charset: "utf8", legalComments: "none",
   });
   return made.outputFiles[0].text.trim();

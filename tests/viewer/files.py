@@ -41,8 +41,8 @@ TABLES: dict[str, tuple[int, dict[str, tuple[int, int]]]] = {
     "spans": (
         8,
         {
-            "processor": (1, BYTES), "started": (2, DELTA), "ran": (3, VARINT), "kind": (4, BYTES), "subject": (5, DELTA),
-            "line": (6, VARINT), "count": (7, VARINT),
+            "processor": (1, BYTES), "started": (2, DELTA), "ran": (3, VARINT), "kind": (4, BYTES),
+            "subject": (5, DELTA), "line": (6, VARINT), "count": (7, VARINT),
         },
     ),
     "operations": (

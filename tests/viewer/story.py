@@ -1,10 +1,8 @@
-"""Profiles of programs that never ran: a small simulation of one, and ten million events at random."""
+"""The profile of a program that never ran: it is played through with a clock for every processor."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-
-import numpy as np
 
 CPU, UTILITY, IO, SYSTEM, OPENMP, GPU, GPU_HOST, PARTITION = range(8)
 SYSTEM_MEM, SOCKET_MEM, FB_MEM, ZC_MEM, SPILL = range(5)
@@ -124,7 +122,8 @@ class Story:
         self.instances += 1
         at = self.span((SYSTEM, 0), self.utility, max(400, size // 40_000), 30, memory, self.line(line), size)
         self.row("instances", id=self.instances, memory=memory, bytes=size, born=at, line=self.line(line),
-                 by=self.string(name), by_line=self.line(line), shape=self.string(shape), store=self.instances)  # fmt: skip
+                 by=self.string(name), by_line=self.line(line), shape=self.string(shape),
+                 store=self.instances)  # fmt: skip
         self.alive[self.instances] = (memory, size)
         self.change(memory, at, size)
         return self.instances
@@ -140,7 +139,8 @@ class Story:
         self.row("levels", memory=memory, time=at, bytes=self.level[memory], peak=self.peak[memory])
 
     def task(self, operations: list[tuple[str, int, str]], work: int, after: list[Task], *, moved: int = 0,
-             written: int = 0, known: bool = True, gpu: int | None = None, wide: bool = True) -> Task:  # fmt: skip
+             written: int = 0, known: bool = True, gpu: int | None = None, wide: bool = True,
+             makes: int = 0) -> Task:  # fmt: skip
         """Records the calls, analyses them and runs the task on every worker (or on one, or on a GPU)."""
         work = int(work / self.speed)
         line = self.line(operations[0][1])
@@ -154,6 +154,9 @@ class Story:
         self.utility = created
         id = len(self.tasks) + 1
         self.utility = self.span((UTILITY, 0), created, 1_200, 16, id, line, written)
+        for _ in range(makes):
+            place = (SYSTEM_MEM, 0) if gpu is None else (FB_MEM, gpu)
+            self.allocate(operations[-1][1], operations[-1][0], operations[-1][2], written, place)
         ready = max([created, *(before.stopped for before in after)])
         if gpu is not None:
             number = self.processor[GPU, gpu]
@@ -167,7 +170,9 @@ class Story:
             tiles = 4 * self.workers
             # The last tiles end unevenly, and the program's own thread joins late.
             stop = max(
-                self.span((CPU, i), start + 1_500 * i, int(work / self.workers * (1 + 0.06 * ((id + i) % 4))), 0, id, line, 4)
+                self.span(
+                    (CPU, i), start + 1_500 * i, int(work / self.workers * (1 + 0.06 * ((id + i) % 4))), 0, id, line, 4
+                )
                 for i in range(self.workers)
             )
         else:
@@ -189,7 +194,9 @@ class Story:
         self.clock = self.span((IO, 0), self.clock, max(1_000, task.stopped - self.clock), 22, task.id, self.line(line))
         self.utility = max(self.utility, self.clock)
 
-    def copy(self, source: tuple[int, int], target: tuple[int, int], start: int, size: int, line: int, task: int) -> int:
+    def copy(
+        self, source: tuple[int, int], target: tuple[int, int], start: int, size: int, line: int, task: int
+    ) -> int:
         ran = max(2_000, int(size / 20))
         self.row("copies", **{"from": self.memory[source], "to": self.memory[target], "started": start, "ran": ran,
                               "bytes": size, "reason": 0, "line": self.line(line), "task": task})  # fmt: skip
@@ -211,8 +218,8 @@ class Story:
         ordered = sorted(self.tasks, key=lambda task: task.stopped)
         for task in ordered:
             self.row("tasks", id=task.id, name=self.string(task.name), created=task.created,
-                     blocked=task.ready - task.created, queued=task.started - task.ready, ran=task.stopped - task.started,
-                     line=task.line, variant=0, read=task.read, written=task.written, tiles=task.tiles,
+                     blocked=task.ready - task.created, queued=task.started - task.ready,
+                     ran=task.stopped - task.started, line=task.line, variant=0, read=task.read, written=task.written, tiles=task.tiles,
                      operations=len(task.operations), mapped=task.mapped, failed=task.failed)  # fmt: skip
         path = self.string(self.program)
         module = {function: self.string(function) for _, function in self.places}
@@ -241,22 +248,18 @@ def orbit(*, workers: int = 4, gpus: int = 0, rank: int = 0, ranks: int = 1, spe
     place = (FB_MEM, 0) if gpus else (SYSTEM_MEM, 0)
     s.python(1, 3_000_000)
     begin = s.clock
-    s.allocate(5, "random", whole, size, place)
-    x = s.task([("random", 5, whole)], 56_000_000, [], written=size, known=False, gpu=gpu)
-    s.allocate(6, "random", whole, size, place)
-    y = s.task([("random", 6, whole)], 54_000_000, [], written=size, gpu=gpu)
+    x = s.task([("random", 5, whole)], 56_000_000, [], written=size, known=False, gpu=gpu, makes=1)
+    y = s.task([("random", 6, whole)], 54_000_000, [], written=size, gpu=gpu, makes=1)
     if gpus:
         s.copy((SYSTEM_MEM, 0), (FB_MEM, 0), x.created, size // 2, 5, x.id)
         s.copy((SYSTEM_MEM, 0), (FB_MEM, 0), x.created + 1_000_000, size // 2, 6, y.id)
         s.copy((FB_MEM, 0), (ZC_MEM, 0), y.created, 8192, 6, y.id)
         s.allocate(6, "staging", "uint8[8192]", 8192, (ZC_MEM, 0))
     s.python(9, 60_000)
-    s.allocate(9, "sqrt", whole, size, place)
-    z = s.task([("multiply", 9, whole), ("multiply", 9, whole), ("add", 9, whole), ("sqrt", 9, whole)], 42_000_000, [x, y],
-               moved=2 * size, written=size, known=False, gpu=gpu)  # fmt: skip
-    s.allocate(10, "where", whole, size, place)
+    z = s.task([("multiply", 9, whole), ("multiply", 9, whole), ("add", 9, whole), ("sqrt", 9, whole)], 42_000_000,
+               [x, y], moved=2 * size, written=size, known=False, gpu=gpu, makes=1)  # fmt: skip
     w = s.task([("less", 10, whole), ("multiply", 10, whole), ("add", 10, whole), ("where", 10, whole)], 36_000_000,
-               [z, x, y], moved=3 * size, written=size, gpu=gpu)  # fmt: skip
+               [z, x, y], moved=3 * size, written=size, gpu=gpu, makes=1)  # fmt: skip
     s.span((PARTITION, 0), w.created, 30_000, 50, w.id, s.line(10), 16)
     s.phase("setup", begin, 5)
     begin = s.clock
@@ -275,16 +278,14 @@ def orbit(*, workers: int = 4, gpus: int = 0, rank: int = 0, ranks: int = 1, spe
         s.python(22, 40_000)
         last = s.task([("subtract", 22, whole)], 8_000_000, [mean], moved=size, written=size, gpu=gpu)
     s.phase("levelling", begin, 20)
-    index = s.allocate(24, "argsort", "int64[10000000]", 2 * size, place)
-    spare = s.allocate(24, "argsort", "int64[10000000]", 2 * size, place)
-    order = s.task([("argsort", 24, "int64[10000000]")], 190_000_000, [last], moved=size, written=2 * size, known=False, gpu=gpu)
-    s.release(spare, order.stopped)
+    order = s.task([("argsort", 24, "int64[10000000]")], 190_000_000, [last], moved=size, written=2 * size, known=False,
+                   gpu=gpu, makes=2)  # fmt: skip
+    s.release(s.instances, order.stopped)
     s.span((PARTITION, 0), order.created, 55_000, 51, order.id, s.line(24))
     head = s.task([("take", 25, "float32[5]")], 20_000, [order], moved=60, written=20, wide=False, gpu=gpu)
     s.sync(25, head)
     s.span((IO, 0), s.clock, 800_000, 23, s.string("array2string"), s.line(25))
     s.clock += 800_000
-    s.release(index, s.clock)
     s.row("uses", kind=2, line=s.line(21), count=12, bytes=48, what=s.string("float"), time=begin)
     if findings:
         s.finding("bar-code", 16, 14, 0.021, "Many tiny tasks from one loop",
@@ -294,57 +295,3 @@ def orbit(*, workers: int = 4, gpus: int = 0, rank: int = 0, ranks: int = 1, spe
                   "float() at line 21 waits for the value 12 times; nothing is recorded meanwhile.",
                   "Keep level as a 0-d array and read it once, after the loop.")  # fmt: skip
     return s.done()
-
-
-def giant(spans: int = 10_000_000, workers: int = 16, seed: int = 1) -> dict[str, dict[str, np.ndarray | list]]:
-    """A run with as many boxes as asked for: tiny tasks on every worker, utility and Python beside them."""
-    random = np.random.default_rng(seed)
-    lanes = workers + 2
-    each = spans // lanes
-    names = ["add·multiply", "sqrt", "where", "sum", "matmul", "take", "exp·log", "cumsum", "less·where", "copy"]
-    # Bursts: stretches of boxes back to back, then a pause, so that zooming finds structure at every scale.
-    gaps = random.integers(150, 900, (lanes, each)) + (random.random((lanes, each)) < 0.0004) * 3_000_000
-    ran = (random.gamma(1.6, 2_400, (lanes, each))).astype(np.int64) + 120
-    starts = np.cumsum(gaps + ran, axis=1) - ran
-    processor = np.broadcast_to(np.arange(lanes, dtype=np.uint8)[:, None], (lanes, each))
-    order = np.argsort(starts.ravel(), kind="stable")
-    started, ran, processor = starts.ravel()[order], ran.ravel()[order], processor.ravel()[order]
-    on_worker = processor < workers
-    kind = np.where(on_worker, 0, np.where(processor == workers, 11, 20)).astype(np.uint8)
-    subject = np.where(on_worker, np.cumsum(on_worker), 0)
-    line = (started // 40_000_000) % 24 + 1
-    tasks = int(on_worker.sum())
-    at, length, place = started[on_worker], ran[on_worker], line[on_worker]
-    queued = np.minimum(random.integers(0, 400, tasks), at)
-    blocked = np.minimum(random.integers(0, 2_000, tasks), at - queued)
-    ends = np.argsort(at + length, kind="stable")
-    id = np.arange(1, tasks + 1)
-    wait = id[1::4]
-    memory = np.arange(0, tasks, 64)
-    level = (np.abs(np.cumsum(random.normal(0, 1, len(memory)))) * 2**20).astype(np.int64)
-    strings = ["/home/you/giant.py", "<module>", *names]
-    source = "\n".join(f"step_{i} = work(step_{i - 1})" for i in range(1, 25))
-    meta = {"program": "/home/you/giant.py", "rank": 0, "ranks": 1, "cpus": workers, "bandwidth": 10**11, "name": "giant"}
-    return {
-        "meta": {"key": list(meta), "value": list(meta.values())},
-        "strings": {"text": strings},
-        "sources": {"path": [1], "text": [source]},
-        "lines": {"file": [1] * 24, "line": list(range(1, 25)), "function": [2] * 24},
-        "processors": {
-            "id": list(range(lanes)),
-            "kind": [CPU] * workers + [UTILITY, IO],
-            "index": [*range(workers), 0, 0],
-            "name": [0] * lanes,
-        },
-        "memories": {"id": [0], "kind": [0], "index": [0], "capacity": [64 << 30], "name": [0]},
-        "tasks": {
-            "id": id[ends], "name": 3 + (place * 7 + id // 4096)[ends] % len(names), "created": (at - queued - blocked)[ends],
-            "blocked": blocked[ends], "queued": queued[ends], "ran": length[ends], "line": place[ends],
-            "read": (length * 8)[ends], "written": (length * 4)[ends],
-        },
-        "spans": {"processor": processor, "started": started, "ran": ran, "kind": kind, "subject": subject, "line": line},
-        "edges": {"task": wait, "from": np.maximum(wait - random.integers(64, 256, len(wait)), 1)},
-        "levels": {"memory": np.zeros(len(memory), int), "time": at[memory], "bytes": level,
-                   "peak": np.maximum.accumulate(level)},
-        "end": {"time": [int((started + ran).max())]},
-    }  # fmt: skip

@@ -21,6 +21,8 @@ interface Series {
   last: number;
   lengths: Lengths;
   ids: Uint32Array | null;
+  /** The track's first box, which may not be in the series. */
+  firstBox: number;
 }
 
 /** A block of boxes too small to be drawn: [from, to) of the track's boxes. */
@@ -40,13 +42,13 @@ export function blockAfter(start: Float64Array, stop: Float64Array, i: number, l
 
 export function drawTrack(p: Painter, scene: Scene, rank: Rank, track: Track, y: number, height: number): void {
   const { start, stop } = rank.boxes;
-  const all: Series = { start, stop, first: track.first, last: track.last, lengths: scene.session.lengthsOf(rank), ids: null };
+  const all: Series = { start, stop, first: track.first, last: track.last, lengths: scene.session.lengthsOf(rank), ids: null, firstBox: track.first };
   const found = scene.matches?.get(rank);
   if (!found) return drawSeries(p, scene, rank, all, y, height, 1);
   if (!scene.view.only) drawSeries(p, scene, rank, all, y, height, scene.theme.name === "light" ? 0.13 : 0.16);
   const first = indexIn(found.ids, track.first);
   const last = indexIn(found.ids, track.last);
-  drawSeries(p, scene, rank, { ...found, first, last }, y, height, 1);
+  drawSeries(p, scene, rank, { ...found, first, last, firstBox: track.first }, y, height, 1);
 }
 
 function indexIn(ids: Uint32Array, box: number): number {
@@ -64,27 +66,32 @@ function drawSeries(p: Painter, scene: Scene, rank: Rank, s: Series, y: number, 
   const scale = scaleOf(scene);
   const { start, stop, last } = s;
   let i = firstAbove(stop, view.from, s.first, last);
+  // Small boxes and blocks fill whole pixels, each once: a hair of grey would round to nothing.
+  let painted = GUTTER - 2;
   for (let drawn = 0; i < last && start[i]! < view.to && drawn < MOST_BOXES; drawn++) {
     const [a, b] = [start[i]!, stop[i]!];
     const single = (b - a) * scale >= LEAST_WIDTH;
     const next = single ? i + 1 : blockAfter(start, stop, i, last, scale);
     const box = s.ids ? s.ids[i]! : i;
-    if (alpha === 1) drawWaiting(p, scene, rank, box, i > s.first ? stop[i - 1]! : 0, y, height);
+    if (alpha === 1) drawWaiting(p, scene, rank, box, box > s.firstBox ? rank.boxes.stop[box - 1]! : 0, y, height);
     const x = Math.max(GUTTER - 2, xOf(scene, a));
-    if (next - i === 1) {
+    if (!single) {
+      const end = stop[next - 1]!;
+      const [left, right] = [Math.max(painted, Math.floor(x)), Math.floor(xOf(scene, end)) + 1];
+      const share = s.lengths.between(i, next) / Math.max(1, end - a);
+      const fill = next - i === 1 ? palette.of(rank.nameOf(box), isWait(rank.boxes.kind[box]!) ? BLOCKED : RUNNING) : theme.merged;
+      if (right > left) p.rect(left, y, right - left, height, fill, next - i === 1 ? alpha : alpha * (0.4 + 0.6 * Math.min(1, share)));
+      painted = Math.max(painted, right);
+    } else {
       const right = Math.min(scene.width, xOf(scene, b));
       const shade = isWait(rank.boxes.kind[box]!) ? BLOCKED : RUNNING;
       const name = rank.nameOf(box);
       // A hair of space keeps equal neighbours apart.
-      p.rect(x, y, Math.max(1, right - x - (right - x > 4 ? 0.75 : 0)), height, palette.of(name, shade), alpha);
+      p.rect(x, y, right - x - (right - x > 4 ? 0.75 : 0), height, palette.of(name, shade), alpha);
       if (right - x > LABEL_WIDTH && alpha === 1) {
         const words = fitted(scene.session.names.texts[name]!, right - x - 10, FONTS.small);
         if (words) p.text(words, x + 5, y + height / 2 + 0.5, shade === RUNNING ? theme.onBox : theme.soft, FONTS.small);
       }
-    } else {
-      const end = stop[next - 1]!;
-      const fill = s.lengths.between(i, next) / Math.max(1, end - a);
-      p.rect(x, y, Math.max(1, xOf(scene, end) - x), height, theme.merged, alpha * (0.4 + 0.6 * Math.min(1, fill)));
     }
     i = next;
   }

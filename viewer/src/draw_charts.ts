@@ -80,7 +80,7 @@ export function drawMemory(p: Painter, scene: Scene, memory: MemoryTrack, hue: n
   p.line(GUTTER, top + 0.5, scene.width, top + 0.5, theme.mark, 1, [4, 4]);
   const label = `high-water mark ${bytes(memory.peak)}`;
   const width = p.width(label, FONTS.small);
-  p.rect(scene.width - width - 20, top - 7, width + 12, 15, theme.surface);
+  p.rect(scene.width - width - 20, top - 7, width + 20, 15, theme.surface);
   p.text(label, scene.width - 14, top + 1, theme.mark, FONTS.small, "right");
   p.line(GUTTER, base + 0.5, scene.width, base + 0.5, theme.line);
 }

@@ -20,9 +20,11 @@ export interface Finding {
   /** Number of the line in the rank's table; 0: none. */
   line: number;
   loop: number;
+  /** The nodes it was found on. */
+  nodes: number[];
 }
 
-type Rule = (session: Session, run: Run, rank: Rank) => Omit<Finding, "run" | "rank">[];
+type Rule = (session: Session, run: Run, rank: Rank) => Omit<Finding, "run" | "rank" | "nodes">[];
 
 const TINY = 200e3;
 const MANY = 100;
@@ -34,16 +36,29 @@ const RULES: Rule[] = [tinyTasks, syncs, fallbacks, uses, utilityBound, pythonBo
 
 export function findingsOf(session: Session, run: Run): { findings: Finding[]; written: boolean } {
   const written = run.ranks.flatMap((rank) => fromFile(run, rank));
-  const given = run.ranks.some((rank) => rank.tables.findings.rows > 0);
-  const findings = given ? written : run.ranks.flatMap((rank) => RULES.flatMap((rule) => rule(session, run, rank).map((found) => ({ ...found, run, rank }))));
-  return { findings: findings.sort((a, b) => b.time - a.time || b.bytes - a.bytes), written: given };
+  const given = run.ranks.some((rank) => rank.file.advised);
+  const found = given ? written : run.ranks.flatMap((rank) => RULES.flatMap((rule) => rule(session, run, rank).map((one) => ({ ...one, run, rank, nodes: [rank.number] }))));
+  return { findings: together(found).sort((a, b) => b.time - a.time || b.bytes - a.bytes), written: given };
+}
+
+/** The same finding at the same place on several nodes is one, with the cost of the node it costs most. */
+function together(findings: Finding[]): Finding[] {
+  const merged = new Map<string, Finding>();
+  for (const finding of findings) {
+    const place = finding.rank.place(finding.line);
+    const key = `${finding.title}\n${place?.file}:${place?.line}`;
+    const other = merged.get(key);
+    if (!other) merged.set(key, finding);
+    else merged.set(key, { ...(finding.time > other.time ? finding : other), nodes: [...other.nodes, ...finding.nodes] });
+  }
+  return [...merged.values()];
 }
 
 function fromFile(run: Run, rank: Rank): Finding[] {
   const { findings: f } = rank.tables;
   return Array.from({ length: f.rows }, (_, row) => ({
     run, rank, title: f.title[row]!, text: f.text[row]!, advice: f.advice[row]!, time: f.seconds[row]! * 1e3,
-    bytes: f.bytes[row]!, line: f.line[row]!, loop: f.loop[row]!,
+    bytes: f.bytes[row]!, line: f.line[row]!, loop: f.loop[row]!, nodes: [rank.number],
   }));
 }
 

@@ -19,6 +19,8 @@ export interface ReadFile {
   /** What a reader should know: kinds skipped, an end cut off. */
   notes: string[];
   complete: boolean;
+  /** Its findings are all there are: the page need not look for more. */
+  advised: boolean;
 }
 
 interface Chunk {
@@ -47,6 +49,8 @@ export async function readProfile(name: string, bytes: Uint8Array, progress: (sh
   // A tick is 1 ns unless META says otherwise, so META is read before anything that holds times.
   const inOrder = [...chunks].sort((a, b) => Number(a.kind !== TABLES.meta.kind) - Number(b.kind !== TABLES.meta.kind));
   const unknown = new Set<string>();
+  // One chunk is inflated at a time, always into the same place.
+  const room = { buffer: new Uint8Array(1 << 16) };
   let tick = 0;
   let done = 0;
   let rested = performance.now();
@@ -55,7 +59,7 @@ export async function readProfile(name: string, bytes: Uint8Array, progress: (sh
     const table = BY_KIND.get(chunk.kind);
     try {
       check(bytes, chunk);
-      if (table) readChunk(tables, table, await payload(bytes, chunk), chunk, tick || 1, unknown);
+      if (table) readChunk(tables, table, await payload(bytes, chunk, room), chunk, tick || 1, unknown);
       else unknown.add(`kind ${chunk.kind}`);
     } catch (error) {
       if (error instanceof Damage) throw new Damage(`${name}: damaged at byte ${chunk.at}: ${error.message}`);
@@ -69,7 +73,7 @@ export async function readProfile(name: string, bytes: Uint8Array, progress: (sh
     }
   }
   if (unknown.size) notes.push(`skipped, written by a newer version: ${[...unknown].join(", ")}`);
-  return { name, bytes: bytes.length, tables, notes, complete: tables.end.rows > 0 };
+  return { name, bytes: bytes.length, tables, notes, complete: tables.end.rows > 0, advised: false };
 }
 
 function findChunks(name: string, bytes: Uint8Array, notes: string[]): Chunk[] {
@@ -116,13 +120,14 @@ function check(bytes: Uint8Array, chunk: Chunk): void {
 }
 
 /** The inflated bytes; never more than the header promised, whatever the stream holds. */
-async function payload(bytes: Uint8Array, chunk: Chunk): Promise<Uint8Array> {
+async function payload(bytes: Uint8Array, chunk: Chunk, room: { buffer: Uint8Array }): Promise<Uint8Array> {
   const stored = bytes.subarray(chunk.at + CHUNK_HEADER, chunk.at + CHUNK_HEADER + chunk.stored);
   if (!(chunk.flags & DEFLATED)) {
     if (chunk.stored !== chunk.raw) throw new Damage("a chunk that is not deflated has two lengths");
     return stored;
   }
-  const raw = new Uint8Array(chunk.raw);
+  if (room.buffer.length < chunk.raw) room.buffer = new Uint8Array(chunk.raw);
+  const raw = room.buffer.subarray(0, chunk.raw);
   const inflater = new DecompressionStream("deflate-raw");
   const writer = inflater.writable.getWriter();
   // A failure shows at the reader; the writer's own promises would report it a second time.

@@ -5,6 +5,8 @@ import { readProfile, type ReadFile } from "./format";
 
 export interface Source {
   name: string;
+  /** A tool put it here, and has written down its findings if there are any. */
+  advised: boolean;
   bytes: () => Promise<Uint8Array>;
 }
 
@@ -13,6 +15,7 @@ export function embedded(): Source[] {
   const scripts = document.querySelectorAll<HTMLScriptElement>('script[type="application/octet-stream;base64"]');
   return Array.from(scripts, (script) => ({
     name: script.dataset["name"] ?? "profile",
+    advised: true,
     bytes: async () => fromBase64((script.textContent ?? "").trim()),
   }));
 }
@@ -29,6 +32,7 @@ export async function served(): Promise<Source[]> {
     const { name, url = name } = typeof entry === "string" ? { name: entry } : entry;
     return {
       name,
+      advised: true,
       bytes: async () => {
         const file = await fetch(url);
         if (!file.ok) throw new Damage(`${name}: the server says ${file.status} ${file.statusText}`);
@@ -39,14 +43,15 @@ export async function served(): Promise<Source[]> {
 }
 
 export const dropped = (files: Iterable<File>): Source[] =>
-  Array.from(files, (file) => ({ name: file.name, bytes: async () => new Uint8Array(await file.arrayBuffer()) }));
+  Array.from(files, (file) => ({ name: file.name, advised: false, bytes: async () => new Uint8Array(await file.arrayBuffer()) }));
 
 export async function readAll(sources: Source[], progress: (share: number, name: string) => void): Promise<ReadFile[]> {
   const files: ReadFile[] = [];
   for (const [i, source] of sources.entries()) {
     progress(i / sources.length, source.name);
     const bytes = await source.bytes();
-    files.push(await readProfile(source.name, bytes, (share) => progress((i + share) / sources.length, source.name)));
+    const file = await readProfile(source.name, bytes, (share) => progress((i + share) / sources.length, source.name));
+    files.push({ ...file, advised: source.advised || file.tables.findings.rows > 0 });
   }
   return files;
 }

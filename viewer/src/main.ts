@@ -53,7 +53,8 @@ function show(session: Session): void {
   const title = session.runs.map((run) => run.title).join("  ·  ");
   byId("title").textContent = session.runs.length > 1 ? `${session.runs.length} runs` : title;
   document.title = `${title} · Numloom profile`;
-  if (!location.hash.includes("t=") && window.innerWidth > PHONE) {
+  const asked = [...new URLSearchParams(location.hash.slice(1)).keys()].some((key) => key !== "served");
+  if (!asked && window.innerWidth > PHONE) {
     app.view.panel = session.runs.length > 1 ? "lines" : session.ranks.some((rank) => rank.tables.findings.rows) ? "findings" : "run";
   }
   buildTools(app, () => byId("files").click());

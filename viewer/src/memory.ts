@@ -32,7 +32,7 @@ export class MemoryTrack {
     [this.time, this.bytes] = levelsOf(id, levels);
     this.rows = sortedBy(rowsOf(instances.memory, id), instances.born);
     const deaths = deathsOf(rank);
-    this.born = Float64Array.from(this.rows, (row) => instances.born[row]!);
+    this.born = picked(instances.born, this.rows);
     this.died = Float64Array.from(this.rows, (row) => deaths.get(instances.id[row]!) ?? Infinity);
     this.highest = blocks(this.bytes);
     this.latest = blocks(this.died);
@@ -85,7 +85,13 @@ export class MemoryTrack {
 
 function levelsOf(id: number, levels: Rank["tables"]["levels"]): [Float64Array, Float64Array] {
   const rows = sortedBy(rowsOf(levels.memory, id), levels.time);
-  return [Float64Array.from(rows, (row) => levels.time[row]!), Float64Array.from(rows, (row) => levels.bytes[row]!)];
+  return [picked(levels.time, rows), picked(levels.bytes, rows)];
+}
+
+function picked(column: Float64Array, rows: Uint32Array): Float64Array {
+  const out = new Float64Array(rows.length);
+  for (let i = 0; i < rows.length; i++) out[i] = column[rows[i]!]!;
+  return out;
 }
 
 function rowsOf(column: Uint32Array, id: number): Uint32Array {

@@ -78,7 +78,8 @@ function drawPath(p: Painter, scene: Scene, selected: BoxAt): void {
     const box = relations.boxes(step.task)[0];
     const row = box === undefined ? null : rowOf(scene, selected.rank, box);
     if (box === undefined || !row) continue;
-    const y = row.y + row.height / 2;
+    // Along the lower edge, where it hides no name.
+    const y = row.y + row.height - 1;
     const [x0, x1] = [xOf(scene, selected.rank.boxes.start[box]!), xOf(scene, selected.rank.boxes.stop[box]!)];
     if (from) p.path([x1, y, from.x, from.y], scene.theme.mark, 1.25, 0.9);
     p.path([x0, y, x1, y], scene.theme.mark, 2, 0.9);

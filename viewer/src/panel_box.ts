@@ -92,7 +92,7 @@ export function sourceButton(app: App, rank: Rank, line: number, calls: string[]
     ...unique.slice(0, LISTED).map((call) => el("span", { class: "code faint" }, call)));
 }
 
-const CALLED: Record<string, string> = { bytes: "size" };
+const CALLED: Record<string, string> = { bytes: "size", tiles: "tiles here" };
 
 function factsOf(rank: Rank, box: number, row: number): HTMLElement[] {
   const { boxes, tables } = rank;
@@ -186,7 +186,7 @@ function arraysOf(rank: Rank, task: number, row: number): HTMLElement[] {
   const relations = relationsOf(rank);
   const { instances, operations, copies, tasks } = rank.tables;
   const lines = new Set([tasks.line[row]!, ...Array.from(relations.operations(task), (r) => operations.line[r]!)]);
-  const [from, to] = [tasks.created[row]! - tasks.mapped[row]! - 1e6, relations.stopped(task)];
+  const [from, to] = [tasks.created[row]!, relations.stopped(task)];
   const deaths = deathsOf(rank);
   const made: HTMLElement[] = [];
   for (let r = 0; r < instances.rows && made.length < LISTED; r++) {

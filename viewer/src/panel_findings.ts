@@ -32,7 +32,8 @@ export function findingsPanel(app: App): HTMLElement[] {
 
 function card(app: App, finding: Finding): HTMLElement {
   const cost = [finding.time ? time(finding.time) : "", finding.bytes ? bytes(finding.bytes) : ""].filter(Boolean).join(" · ");
-  const node = finding.run.ranks.length > 1 ? ` on node ${finding.rank.number}` : "";
+  const nodes = [...new Set(finding.nodes)];
+  const node = finding.run.ranks.length > nodes.length ? ` · node ${nodes.join(", ")}` : "";
   return el("article", { class: "finding" },
     el("header", {}, el("b", {}, finding.title + node), el("span", { class: "cost" }, cost)),
     el("p", { class: "soft" }, finding.text),

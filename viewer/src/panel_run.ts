@@ -18,11 +18,16 @@ interface NameCost {
 
 const LISTED = 24;
 
-export function runPanel(app: App): HTMLElement[] {
+/** From this many boxes on, counting them waits until the page is drawn. */
+const LARGE = 1e6;
+
+export function runPanel(app: App, again: () => void): HTMLElement[] {
   const { session } = app;
+  const later = session.boxCount > LARGE && !known.has(session);
+  if (later) setTimeout(() => (nameCosts(session), again()), 50);
   const parts = session.runs.flatMap((run) => headOf(app, run));
   parts.push(el("h3", {}, "Lanes"), lanesTable(session));
-  parts.push(el("h3", {}, "Operations and other work"), namesTable(app), el("h3", {}, "Shades"), shades(app));
+  parts.push(el("h3", {}, "Operations and other work"), later ? el("p", { class: "soft" }, "Counting …") : namesTable(app), el("h3", {}, "Shades"), shades(app));
   for (const rank of session.ranks) for (const note of rank.file.notes) parts.push(el("p", { class: "bad" }, `${rank.file.name}: ${note}`));
   return parts;
 }

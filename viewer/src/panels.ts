@@ -24,6 +24,9 @@ const PANELS: Panel[] = [
   { id: "box", name: "Selection", build: boxPanel, depends: (app) => app.view.selected },
 ];
 
+/** From this many boxes on, findings are looked for when one asks for them. */
+const LARGE = 2e6;
+
 export function buildPanels(app: App): void {
   const [panel, tabs, content] = [byId("panel"), byId("tabs"), byId("content")];
   let shown = "";
@@ -41,7 +44,7 @@ export function buildPanels(app: App): void {
     fill(content, ...open.build(app, () => show(true)));
     if (!typing) content.scrollTop = top;
   };
-  const count = app.session.boxCount < 2e6 || app.session.ranks.some((rank) => rank.tables.findings.rows) ? findingsCount(app.session) : 0;
+  const count = app.session.boxCount < LARGE || app.session.ranks.every((rank) => rank.file.advised) ? findingsCount(app.session) : 0;
   fill(tabs, ...PANELS.map(({ id, name }) => el("button", { "data-panel": id, role: "tab", click: () => app.view.panel !== id && app.open(id) }, name,
     id === "findings" && count ? el("span", { class: "count" }, String(count)) : "")),
     el("button", { class: "close", title: "Close", "aria-label": "Close the panel", click: () => app.open(app.view.panel) }, "×"));

@@ -119,7 +119,8 @@ export class Rank {
       start: new Float64Array(total), stop: new Float64Array(total), kind: new Uint8Array(total),
       subject: new Uint32Array(total), line: new Uint32Array(total), count: new Float64Array(total),
     };
-    const most = spans.processor.reduce((a, b) => (a > b ? a : b), 0);
+    let most = 0;
+    for (let row = 0; row < spans.rows; row++) if (spans.processor[row]! > most) most = spans.processor[row]!;
     const slot = new Uint32Array(Math.min(most, SPARSE) + 2);
     for (let row = 0; row < spans.rows; row++) slot[spans.processor[row]! + 1]!++;
     for (let p = 0; p + 1 < slot.length; p++) slot[p + 1]! += slot[p]!;
@@ -214,7 +215,8 @@ export class Rank {
 
 function indexOfTasks(ids: Uint32Array): [number, Uint32Array] {
   let [least, most] = [NO_ROW, 0];
-  for (const id of ids) {
+  for (let row = 0; row < ids.length; row++) {
+    const id = ids[row]!;
     if (id < least) least = id;
     if (id > most) most = id;
   }

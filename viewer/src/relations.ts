@@ -13,7 +13,7 @@ class Groups {
   constructor(keys: Uint32Array, private readonly least: number, count: number) {
     this.first = new Uint32Array(count + 1);
     const inside = (key: number): boolean => key >= least && key - least < count;
-    for (const key of keys) if (inside(key)) this.first[key - least + 1]!++;
+    for (let row = 0; row < keys.length; row++) if (inside(keys[row]!)) this.first[keys[row]! - least + 1]!++;
     for (let k = 0; k < count; k++) this.first[k + 1]! += this.first[k]!;
     this.order = new Uint32Array(this.first[count] ?? 0);
     const next = this.first.slice();
@@ -42,7 +42,11 @@ export class Relations {
 
   constructor(private readonly rank: Rank) {
     let [least, most] = [Infinity, 0];
-    for (const id of rank.tables.tasks.id) [least, most] = [Math.min(least, id), Math.max(most, id)];
+    const { id } = rank.tables.tasks;
+    for (let row = 0; row < id.length; row++) {
+      if (id[row]! < least) least = id[row]!;
+      if (id[row]! > most) most = id[row]!;
+    }
     this.least = Number.isFinite(least) ? least : 0;
     this.count = Number.isFinite(least) ? most - least + 1 : 0;
   }
@@ -91,15 +95,15 @@ export class Relations {
     const { created, blocked, queued } = this.rank.tables.tasks;
     const started = created[row]! + blocked[row]! + queued[row]!;
     let best: Cause & { at: number } = { why: "program", task: 0, delay: started - created[row]!, at: created[row]! };
-    const consider = (why: Cause["why"], other: number): void => {
-      const stopped = this.stopped(other);
+    const consider = (why: Cause["why"], other: number, stopped: number): void => {
       if (other !== task && stopped <= started && stopped > best.at) best = { why, task: other, delay: started - stopped, at: stopped };
     };
-    for (const other of this.before(task)) consider("dependence", other);
-    for (const box of this.boxes(task)) {
-      const previous = this.previous(box);
-      if (previous >= 0 && this.rank.boxes.kind[previous] === RUNS) consider("processor", this.rank.boxes.subject[previous]!);
-    }
+    for (const other of this.before(task)) consider("dependence", other, this.stopped(other));
+    // Of its processors the one that was free first counts; the task before may still have run on others.
+    const { start, stop, kind, subject } = this.rank.boxes;
+    const [earliest] = Array.from(this.boxes(task)).sort((a, b) => start[a]! - start[b]!);
+    const previous = earliest === undefined ? -1 : this.previous(earliest);
+    if (previous >= 0 && kind[previous] === RUNS) consider("processor", subject[previous]!, stop[previous]!);
     if (best.why === "program") {
       const sync = this.lastSync(created[row]!);
       if (sync > 0 && sync !== task && this.stopped(sync) <= started) best = { ...best, task: sync };

@@ -7,7 +7,7 @@ import type { Row } from "./rows";
 import type { Session } from "./session";
 import type { View } from "./view";
 
-export const GUTTER = 212;
+export const GUTTER = 226;
 export const OVERVIEW = 46;
 export const RULER = 26;
 export const TOP = OVERVIEW + RULER;

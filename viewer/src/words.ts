@@ -55,6 +55,7 @@ export function change(before: number, after: number): string {
   if (before === 0) return after === 0 ? "" : "new";
   if (after === 0) return "gone";
   const ratio = after / before;
+  if (Math.abs(ratio - 1) < 0.005) return "same";
   return ratio >= 1 ? `×${digits(ratio)}` : `÷${digits(1 / ratio)}`;
 }
 
