@@ -6,8 +6,6 @@ import functools
 import http.server
 import json
 import re
-import shutil
-import subprocess
 import threading
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable, Iterator
@@ -18,15 +16,14 @@ import pytest
 
 from tests.viewer import files, story
 from tests.viewer.giant import giant
+from tests.viewer.page import MARK, PAGE, chromium, report
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: the viewer is not tested")
 
-from tests.viewer.browser import MARK, PAGE, Viewer, chromium, report  # noqa: E402
+from tests.viewer.browser import Viewer  # noqa: E402
 
 CHROMIUM = chromium()
-SOURCES = PAGE.parents[2] / "viewer"
-needs_browser = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine: the viewer is not tested")
-pytestmark = needs_browser
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine: the viewer is not tested")
 
 Tables = dict[str, dict[str, list]]
 Open = Callable[..., Viewer]
@@ -552,16 +549,3 @@ def test_numbers_come_in_every_encoding(viewer: Open, tmp_path: Path, encoding: 
     page = viewer()
     assert choose(page, path) == ""
     assert page.ask("Array.from(a.session.ranks[0].memories[0].bytes)") == values
-
-
-def test_the_page_in_the_package_is_the_one_its_sources_make(tmp_path: Path) -> None:
-    node, npm = shutil.which("node"), shutil.which("npm")
-    if node is None or npm is None:
-        pytest.skip("no Node on this machine: the built page is not compared with its sources")
-    if not (SOURCES / "node_modules" / "esbuild").exists():
-        done = subprocess.run([npm, "install", "--silent"], cwd=SOURCES, capture_output=True, timeout=120)
-        if done.returncode:
-            pytest.skip("esbuild could not be installed: the built page is not compared with its sources")
-    built = tmp_path / "viewer.html"
-    subprocess.run([node, "build.mjs", str(built)], cwd=SOURCES, check=True, timeout=120)
-    assert built.read_text() == PAGE.read_text(), "run `npm run build` in viewer/ and commit the page"

@@ -57,7 +57,8 @@ def giant(spans: int, workers: int = 16, seed: int = 1) -> dict[str, dict[str, n
         "memories": {"id": [0], "kind": [0], "index": [0], "capacity": [64 << 30], "name": [0]},
         "tasks": {
             "id": id[ends], "name": 3 + (place * 7 + id // 4096)[ends] % len(names),
-            "created": (at - queued - blocked)[ends], "blocked": blocked[ends], "queued": queued[ends], "ran": length[ends], "line": place[ends],
+            "created": (at - queued - blocked)[ends], "blocked": blocked[ends], "queued": queued[ends],
+            "ran": length[ends], "line": place[ends],
             "read": (length * 8)[ends], "written": (length * 4)[ends],
         },
         "spans": {"processor": processor, "started": started, "ran": ran, "kind": kind, "subject": subject,

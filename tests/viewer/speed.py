@@ -20,8 +20,8 @@ from pathlib import Path
 from playwright.sync_api import Browser, sync_playwright
 
 from tests.viewer import files
-from tests.viewer.browser import MARK, PAGE, chromium
 from tests.viewer.giant import giant
+from tests.viewer.page import MARK, PAGE, chromium
 
 FRAMES = 150
 # Moves the view once a frame and waits until it is drawn; gives frames a second and the drawing's share of them.

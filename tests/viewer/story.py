@@ -219,7 +219,8 @@ class Story:
         for task in ordered:
             self.row("tasks", id=task.id, name=self.string(task.name), created=task.created,
                      blocked=task.ready - task.created, queued=task.started - task.ready,
-                     ran=task.stopped - task.started, line=task.line, variant=0, read=task.read, written=task.written, tiles=task.tiles,
+                     ran=task.stopped - task.started, line=task.line, variant=0, read=task.read,
+                     written=task.written, tiles=task.tiles,
                      operations=len(task.operations), mapped=task.mapped, failed=task.failed)  # fmt: skip
         path = self.string(self.program)
         module = {function: self.string(function) for _, function in self.places}
