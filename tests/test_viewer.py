@@ -549,3 +549,25 @@ def test_numbers_come_in_every_encoding(viewer: Open, tmp_path: Path, encoding: 
     page = viewer()
     assert choose(page, path) == ""
     assert page.ask("Array.from(a.session.ranks[0].memories[0].bytes)") == values
+
+
+def test_a_second_run_can_be_added_to_compare(viewer: Open, tmp_path: Path) -> None:
+    page = viewer("orbit")
+    page.page.locator("#files").set_input_files(files.write(tmp_path / "better.nlprof", tables("better")))
+    page.page.wait_for_function("window.numloom.session.runs.length === 2")
+    page.settle()
+    assert "A against B, by line" in page.panel()
+    page.page.keyboard.press("+")
+    page.settle()
+    assert page.ask("a.view.canUndo") is True
+    (tmp_path / "bad.nlprof").write_bytes(b"no profile")
+    page.page.locator("#files").set_input_files(tmp_path / "bad.nlprof")
+    page.page.wait_for_selector("#message.bad")
+    page.page.locator("#start").click()
+    assert page.page.locator("#start").is_hidden() and page.ask("a.session.runs.length") == 2
+
+
+def test_what_is_hidden_cannot_be_hit(viewer: Open) -> None:
+    page = viewer("orbit", address="#q=name:mean&only=1")
+    assert page.hover(*page.box("argsort")) == ""
+    assert "mean" in page.hover(*page.box("mean", lane="cpu"))

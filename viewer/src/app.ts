@@ -4,6 +4,7 @@ import { Palette, THEMES, type Theme, type ThemeName } from "./colour";
 import { byId } from "./dom";
 import { drawScene } from "./draw";
 import { hitAt } from "./hit";
+import { BOXES, PYTHON } from "./kinds";
 import type { MemoryTrack } from "./memory";
 import { drawOverlay, type Pointer } from "./overlay";
 import { CanvasPainter } from "./painter";
@@ -48,7 +49,7 @@ export class App implements Scene {
   constructor(readonly session: Session) {
     this.view = new View(session.end);
     this.theme = THEMES[chosenTheme()];
-    this.palette = new Palette(this.theme, session.nameOrder, session.names.texts.length);
+    this.palette = this.newPalette();
     this.view.restore(location.hash.slice(1));
     this.view.watch(() => this.changed());
     new ResizeObserver(() => this.resize()).observe(byId("stage"));
@@ -134,8 +135,13 @@ export class App implements Scene {
   useTheme(name: ThemeName): void {
     this.theme = THEMES[name];
     document.documentElement.dataset["theme"] = name;
-    this.palette = new Palette(this.theme, this.session.nameOrder, this.session.names.texts.length);
+    this.palette = this.newPalette();
     this.changed();
+  }
+
+  private newPalette(): Palette {
+    const { nameOrder, names } = this.session;
+    return new Palette(this.theme, nameOrder, names.texts.length, names.texts.indexOf(BOXES[PYTHON]!.name));
   }
 
   switchTheme(): void {

@@ -69,14 +69,18 @@ export function oklch(lightness: number, chroma: number, hue: number): string {
 /** Hues in the order they are given out: neighbours in the list lie far apart on the circle. */
 const HUES = [262, 158, 48, 340, 205, 98, 22, 300, 130, 232, 72, 320, 182, 5, 280, 115];
 
+const QUIET_LIFT = 0.04;
+
 /** Three shades of one hue for every name, the names with most time first. */
 export class Palette {
   private readonly shades: string[][] = [];
   private readonly areas = new Map<number, string>();
 
-  constructor(readonly theme: Theme, order: Uint32Array | number[], names: number) {
+  /** `quiet`: a name that is often the longest and never the interesting one. */
+  constructor(readonly theme: Theme, order: number[], names: number, quiet: number) {
     const grey = theme.shades.map((s) => oklch(s.lightness, 0.012, 265));
     for (let i = 0; i < names; i++) this.shades.push(grey);
+    order = order.filter((name) => name !== quiet);
     for (let rank = 0; rank < order.length; rank++) {
       // Past one turn the hues repeat, a little shifted and less strong, still stable.
       const turn = Math.floor(rank / HUES.length);
@@ -84,6 +88,7 @@ export class Palette {
       const strength = 1 / (1 + 0.25 * Math.min(turn, 3));
       this.shades[order[rank]!] = theme.shades.map((s) => oklch(s.lightness, s.chroma * strength, hue));
     }
+    if (quiet >= 0) this.shades[quiet] = theme.shades.map((s) => oklch(s.lightness + QUIET_LIFT, s.chroma * 0.3, 75));
   }
 
   of(name: number, shade: number): string {

@@ -51,7 +51,8 @@ export function drawTrack(p: Painter, scene: Scene, rank: Rank, track: Track, y:
   drawSeries(p, scene, rank, { ...found, first, last, firstBox: track.first }, y, height, 1);
 }
 
-function indexIn(ids: Uint32Array, box: number): number {
+/** How many of the sorted numbers lie before `box`. */
+export function indexIn(ids: Uint32Array, box: number): number {
   let [from, to] = [0, ids.length];
   while (from < to) {
     const middle = (from + to) >>> 1;

@@ -6,7 +6,7 @@ import { FONTS, type Painter } from "./painter";
 import type { Rank } from "./rank";
 import type { Row } from "./rows";
 import { GUTTER, OVERVIEW, scaleOf, timeAt, xOf, type Scene } from "./scene";
-import type { Session } from "./session";
+import type { Run, Session } from "./session";
 import { bytes } from "./words";
 
 const STEP = 2;
@@ -68,7 +68,7 @@ export function drawUse(p: Painter, scene: Scene, row: Row & { type: "lane" }, y
 
 export function drawMemory(p: Painter, scene: Scene, memory: MemoryTrack, hue: number, y: number, height: number): void {
   const { theme, palette } = scene;
-  const [top, base] = [y + 8, y + height - 5];
+  const [top, base] = [y + 16, y + height - 5];
   const full = Math.max(memory.peak, 1);
   const points: number[] = [];
   for (let x = Math.max(GUTTER, xOf(scene, 0)); x <= Math.min(scene.width, xOf(scene, memory.rank.end)); x += STEP) {
@@ -79,10 +79,24 @@ export function drawMemory(p: Painter, scene: Scene, memory: MemoryTrack, hue: n
   p.path(points, oklch(theme.name === "light" ? 0.56 : 0.74, 0.11, hue), 1.25);
   p.line(GUTTER, top + 0.5, scene.width, top + 0.5, theme.mark, 1, [4, 4]);
   const label = `high-water mark ${bytes(memory.peak)}`;
-  const width = p.width(label, FONTS.small);
-  p.rect(scene.width - width - 20, top - 7, width + 20, 15, theme.surface);
-  p.text(label, scene.width - 14, top + 1, theme.mark, FONTS.small, "right");
+  p.text(label, scene.width - 14, top - 8, theme.mark, FONTS.small, "right");
   p.line(GUTTER, base + 0.5, scene.width, base + 0.5, theme.line);
+}
+
+const known = new WeakMap<Run, { room: number; shares: number[] }>();
+
+/** The busiest kind of processor at each place of the strip; it changes only with the strip's width. */
+function wholeRun(session: Session, run: Run, room: number): number[] {
+  const kept = known.get(run);
+  if (kept?.room === room) return kept.shares;
+  const lanes = ["gpu", "omp", "cpu"].filter((id) => run.ranks.some((rank) => session.tracksOf(rank, id).length));
+  const shares: number[] = [];
+  for (let x = 0; x <= (run.end / session.end) * room; x += STEP) {
+    const [from, to] = [(x / room) * session.end, ((x + STEP) / room) * session.end];
+    shares.push(Math.min(1, Math.max(0, ...lanes.map((id) => useOf(session, run.ranks, id, from, to)))));
+  }
+  known.set(run, { room, shares });
+  return shares;
 }
 
 /** The whole run in a strip, with the window one looks through. */
@@ -93,15 +107,8 @@ export function drawOverview(p: Painter, scene: Scene): void {
   p.rect(0, 0, width, OVERVIEW, theme.surface);
   p.text("Whole run", 16, OVERVIEW / 2 + 1, theme.soft, FONTS.label);
   p.rect(GUTTER, top, room, base - top, theme.band);
-  const lanes = ["gpu", "omp", "cpu"].filter((id) => session.ranks.some((rank) => session.tracksOf(rank, id).length));
   for (const [i, run] of session.runs.entries()) {
-    const points: number[] = [];
-    const end = GUTTER + (run.end / session.end) * room;
-    for (let x = GUTTER; x <= end; x += STEP) {
-      const from = ((x - GUTTER) / room) * session.end;
-      const share = Math.max(0, ...lanes.map((id) => useOf(session, run.ranks, id, from, from + (STEP / room) * session.end)));
-      points.push(x, base - Math.min(1, share) * (base - top - 2));
-    }
+    const points = wholeRun(session, run, room).flatMap((share, k) => [GUTTER + k * STEP, base - share * (base - top - 2)]);
     const hue = i === 0 ? 262 : 340;
     p.area(points, base, palette.area(hue), session.runs.length > 1 ? 0.4 : 0.7);
     if (session.runs.length > 1) p.path(points, oklch(theme.name === "light" ? 0.56 : 0.74, 0.11, hue), 1);

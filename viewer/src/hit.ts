@@ -1,6 +1,6 @@
 // What lies under the pointer.
 
-import { blockAfter, LEAST_WIDTH, type Block } from "./draw_boxes";
+import { blockAfter, indexIn, LEAST_WIDTH, type Block } from "./draw_boxes";
 import type { Rank, Track } from "./rank";
 import { PHASE_HEIGHT, rowAt, type Row } from "./rows";
 import { GUTTER, TOP, scaleOf, timeAt, topOf, type Scene } from "./scene";
@@ -38,6 +38,16 @@ export function hitAt(scene: Scene, x: number, y: number): Hit | null {
 }
 
 function onTrack(scene: Scene, rank: Rank, track: Track, time: number): Partial<Hit> {
+  const hit = onBoxes(scene, rank, track, time);
+  const shown = scene.view.only ? scene.matches?.get(rank) : undefined;
+  if (!shown) return hit;
+  // What is hidden cannot be hit.
+  const isShown = (box: number): boolean => indexIn(shown.ids, box + 1) > indexIn(shown.ids, box);
+  if (hit.box) return isShown(hit.box.box) ? hit : {};
+  return hit.block && indexIn(shown.ids, hit.block.to) > indexIn(shown.ids, hit.block.from) ? hit : {};
+}
+
+function onBoxes(scene: Scene, rank: Rank, track: Track, time: number): Partial<Hit> {
   const { start, stop } = rank.boxes;
   const scale = scaleOf(scene);
   const near = NEAR / scale;

@@ -32,6 +32,7 @@ export const MEMORY_NAMES = ["SYSTEM_MEM", "SOCKET_MEM", "FB_MEM", "ZC_MEM", "sp
 
 export const RUNS = 0;
 export const WAITS_INSIDE = 1;
+export const PYTHON = 20;
 export const SYNC = 22;
 export const FALLBACK = 23;
 export const COPY = 64;

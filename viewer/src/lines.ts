@@ -21,6 +21,8 @@ export interface LineCost {
   tasks: number;
   /** Bytes of the arrays that it made. */
   made: number;
+  /** Operations so small that they ran at once. */
+  small: number;
 }
 
 export interface SourceFile {
@@ -32,8 +34,10 @@ export interface SourceFile {
 export class Costs {
   readonly byLine = new Map<string, LineCost>();
   readonly files = new Map<string, SourceFile>();
+  readonly program: string;
 
   constructor(run: Run) {
+    this.program = shortName(run.ranks[0]!.meta.get("program") ?? "");
     for (const rank of run.ranks) {
       for (const [path, lines] of sourceLines(rank)) this.files.set(path, { path, name: shortName(path), lines });
       this.addRank(rank);
@@ -51,7 +55,7 @@ export class Costs {
     let cost = this.byLine.get(key);
     if (!cost) {
       const text = this.files.get(place.file)?.lines[place.line - 1] ?? "";
-      cost = { file: place.file, line: place.line, text, time: 0, waits: 0, python: 0, bytes: 0, tasks: 0, made: 0 };
+      cost = { file: place.file, line: place.line, text, time: 0, waits: 0, python: 0, bytes: 0, tasks: 0, made: 0, small: 0 };
       this.byLine.set(key, cost);
     }
     return cost;
@@ -60,7 +64,9 @@ export class Costs {
   /** Sums into columns by line number first: lines are few, boxes many. */
   private addRank(rank: Rank): void {
     const lines = rank.tables.lines.rows + 1;
-    const sums = { time: col(lines), waits: col(lines), python: col(lines), bytes: col(lines), tasks: col(lines), made: col(lines) };
+    const sums = {
+      time: col(lines), waits: col(lines), python: col(lines), bytes: col(lines), tasks: col(lines), made: col(lines), small: col(lines),
+    };
     const { boxes } = rank;
     const { tasks, operations, instances } = rank.tables;
     const taskTime = new Float64Array(tasks.rows);
@@ -96,6 +102,8 @@ export class Costs {
       }
     }
     for (let row = 0; row < instances.rows; row++) sums.made[instances.line[row]!]! += instances.bytes[row]!;
+    const { small } = rank.tables;
+    for (let row = 0; row < small.rows; row++) sums.small[small.line[row]!]! += small.count[row]!;
     for (let line = 1; line < lines; line++) {
       const cost = this.cost(rank, line);
       if (!cost) continue;
@@ -119,14 +127,15 @@ export interface LinePair {
   after?: LineCost;
 }
 
-/** Lines of two runs side by side: the same text in the file of the same name, the nearest number first. */
+/** Lines of two runs side by side: the same text in the program or in a file of the same name, the nearest first. */
 export function pairLines(a: Costs, b: Costs): LinePair[] {
+  const nameIn = (costs: Costs, file: string): string => (shortName(file) === costs.program ? "" : shortName(file));
   const pairs: LinePair[] = [];
   const open = new Set(b.byLine.values());
   for (const before of a.byLine.values()) {
     let best: LineCost | undefined;
     for (const after of open) {
-      const same = shortName(after.file) === shortName(before.file) && after.text.trim() === before.text.trim();
+      const same = after.text.trim() === before.text.trim() && nameIn(b, after.file) === nameIn(a, before.file);
       if (same && (!best || Math.abs(after.line - before.line) < Math.abs(best.line - before.line))) best = after;
     }
     if (best) open.delete(best);

@@ -50,6 +50,7 @@ export async function readAll(sources: Source[], progress: (share: number, name:
   for (const [i, source] of sources.entries()) {
     progress(i / sources.length, source.name);
     const bytes = await source.bytes();
+    await new Promise((go) => setTimeout(go));
     const file = await readProfile(source.name, bytes, (share) => progress((i + share) / sources.length, source.name));
     files.push({ ...file, advised: source.advised || file.tables.findings.rows > 0 });
   }

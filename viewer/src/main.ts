@@ -36,8 +36,9 @@ async function load(sources: Source[]): Promise<void> {
   } catch (error) {
     message.textContent = error instanceof Error ? error.message : String(error);
     message.classList.add("bad");
-    hint.textContent = loaded.length ? "The profiles read before are still there: reload the page to see them." : "Drop another file to go on.";
+    hint.textContent = loaded.length ? "Click to go back to what was read before." : "Drop another file to go on.";
     progress.hidden = true;
+    if (loaded.length) byId("start").addEventListener("click", () => (byId("start").hidden = true), { once: true });
   }
 }
 
@@ -45,15 +46,18 @@ function show(session: Session): void {
   byId("start").hidden = true;
   byId("bar").hidden = false;
   byId("main").hidden = false;
+  document.body.classList.add("open");
   // Listeners of an earlier session hang on these elements; fresh copies have none.
   for (const id of ["overlay", "scrollbar"]) byId(id).replaceWith(byId(id).cloneNode(true));
-  window.numloom?.closing.abort();
+  const before = window.numloom;
+  before?.closing.abort();
   const app = new App(session);
   window.numloom = app;
   const title = session.runs.map((run) => run.title).join("  ·  ");
   byId("title").textContent = session.runs.length > 1 ? `${session.runs.length} runs` : title;
   document.title = `${title} · Numloom profile`;
   const asked = [...new URLSearchParams(location.hash.slice(1)).keys()].some((key) => key !== "served");
+  if (before && session.runs.length === 2) app.view.panel = "lines";
   if (!asked && window.innerWidth > PHONE) {
     app.view.panel = session.runs.length > 1 ? "lines" : session.ranks.some((rank) => rank.tables.findings.rows) ? "findings" : "run";
   }
@@ -65,7 +69,11 @@ function show(session: Session): void {
 
 function acceptFiles(): void {
   const input = byId("files") as HTMLInputElement;
-  input.onchange = () => input.files?.length && void load(dropped(input.files));
+  input.onchange = () => {
+    if (input.files?.length) void load(dropped(input.files));
+    // So that the same file can be chosen again.
+    input.value = "";
+  };
   const start = byId("start");
   window.addEventListener("dragover", (event) => {
     event.preventDefault();

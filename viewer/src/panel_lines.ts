@@ -34,11 +34,13 @@ function head(...names: string[]): HTMLElement {
 }
 
 function lineRow(app: App, number: number, text: string, cost: LineCost | undefined, most: number): HTMLElement {
+  // An empty line must be as high as the others.
+  text ||= "\u200b";
   const all = totalOf(cost);
   if (!cost || (all === 0 && cost.tasks === 0)) return el("div", { class: "row idle" }, el("span", { class: "number" }, String(number)), el("span", { class: "code" }, text));
   const where = `${shortName(cost.file)}:${cost.line}`;
   const heat = el("i", { class: "heat", style: `width:${((100 * all) / most).toFixed(2)}%` });
-  const title = `${time(cost.time)} on processors, ${time(cost.waits)} waiting, ${time(cost.python)} in Python, ${bytes(cost.made)} in new arrays`;
+  const title = `${time(cost.time)} on processors, ${time(cost.waits)} waiting, ${time(cost.python)} in Python, ${bytes(cost.made)} in new arrays${cost.small ? `, ${count(cost.small)} small operations at once` : ""}`;
   return el("div", { class: `row${app.view.query === `line:${where}` ? " chosen" : ""}`, title, "data-line": cost.line, click: () => app.ask(`line:${where}`) },
     el("span", { class: "number" }, String(number)), el("span", { class: "code" }, heat, text),
     cell(some(cost.time, time), "main"), cell(some(cost.waits, time)), cell(some(cost.bytes, bytes)), cell(some(cost.tasks, count)));

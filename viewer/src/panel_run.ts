@@ -28,6 +28,8 @@ export function runPanel(app: App, again: () => void): HTMLElement[] {
   const parts = session.runs.flatMap((run) => headOf(app, run));
   parts.push(el("h3", {}, "Lanes"), lanesTable(session));
   parts.push(el("h3", {}, "Operations and other work"), later ? el("p", { class: "soft" }, "Counting …") : namesTable(app), el("h3", {}, "Shades"), shades(app));
+  const counters = counted(session);
+  if (counters.length) parts.push(el("h3", {}, "What the runtime counted"), el("table", {}, el("tbody", {}, ...counters)));
   for (const rank of session.ranks) for (const note of rank.file.notes) parts.push(el("p", { class: "bad" }, `${rank.file.name}: ${note}`));
   return parts;
 }
@@ -106,6 +108,25 @@ function namesTable(app: App): HTMLElement {
     return el("tr", {}, el("td", {}, el("i", { class: "swatch", style: `background:${app.palette.of(name, RUNNING)}` }), el("a", { click: () => app.ask(`name:"${words}"`) }, words)), ...cells);
   });
   return el("table", {}, el("thead", {}, head), el("tbody", {}, ...rows));
+}
+
+/** The last value of every counter, a column a run. */
+function counted(session: Session): HTMLElement[] {
+  const values = new Map<string, number[]>();
+  for (const [i, run] of session.runs.entries()) {
+    for (const rank of run.ranks) {
+      const { counters } = rank.tables;
+      const last = new Map<string, number>();
+      for (let row = 0; row < counters.rows; row++) last.set(rank.string(counters.name[row]!), counters.value[row]!);
+      for (const [name, value] of last) {
+        const sums = values.get(name) ?? session.runs.map(() => 0);
+        sums[i]! += value;
+        values.set(name, sums);
+      }
+    }
+  }
+  return [...values].filter(([, sums]) => sums.some((sum) => sum > 0)).map(([name, sums]) =>
+    el("tr", {}, el("td", {}, name.replaceAll("_", " ")), ...sums.map((sum) => el("td", {}, /bytes|peak/.test(name) ? bytes(sum) : count(sum)))));
 }
 
 /** Whether a change deserves a colour: 5 % and more. */

@@ -135,7 +135,8 @@ export class Rank {
       boxes.line[at] = spans.line[row]!;
       boxes.count[at] = spans.count[row]!;
     }
-    for (let row = 0; row < processors.rows; row++) {
+    const rows = Array.from(processors.id.keys()).sort((a, b) => processors.index[a]! - processors.index[b]!);
+    for (const row of rows) {
       const id = processors.id[row]!;
       const kind = processors.kind[row]!;
       const named = this.string(processors.name[row]!);

@@ -23,7 +23,7 @@ export type Row = Placed &
     | { type: "empty"; rank: Rank; folded: boolean }
   );
 
-const HEIGHTS = { run: 34, node: 30, lane: 34, track: 20, memory: 58, phase: 17, empty: 28 };
+const HEIGHTS = { run: 34, node: 30, lane: 34, track: 20, memory: 64, phase: 17, empty: 28 };
 export const PHASE_HEIGHT = HEIGHTS.phase;
 /** Lanes with more rows than this, and nodes beyond this many, start folded. */
 const MANY_TRACKS = 24;
