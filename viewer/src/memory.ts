@@ -44,7 +44,7 @@ export class MemoryTrack {
   }
 
   get empty(): boolean {
-    return this.bytes.length === 0 && this.rows.length === 0;
+    return this.peak === 0 && this.rows.length === 0;
   }
 
   lastMoment(): number {
