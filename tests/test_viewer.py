@@ -571,3 +571,15 @@ def test_what_is_hidden_cannot_be_hit(viewer: Open) -> None:
     page = viewer("orbit", address="#q=name:mean&only=1")
     assert page.hover(*page.box("argsort")) == ""
     assert "mean" in page.hover(*page.box("mean", lane="cpu"))
+
+
+def test_a_gap_explains_itself(viewer: Open) -> None:
+    """Before the first task of a worker nobody had asked for anything: Python was importing."""
+    page = viewer("orbit")
+    words = page.hover(230, page.row("n0.cpu.p1"))
+    assert "Idle for" in words and "nobody had asked for more" in words and "the program: Python at orbit.py:1" in words
+    # On the worker's lane the third box is the square root's; the place before it is where it was blocked.
+    middle = "(() => { const { start, stop } = a.session.ranks[0].boxes; return (stop[1] + start[2]) / 2; })()"
+    x = page.ask(f"226 + ({middle} - a.view.from) * (a.width - 226) / a.view.span")
+    words = page.hover(x, page.row("n0.cpu.p0"))
+    assert "blocked, waiting for random" in words and "then multiply·add·sqrt" in words

@@ -1,6 +1,7 @@
 // What lies under the pointer.
 
 import { blockAfter, indexIn, LEAST_WIDTH, type Block } from "./draw_boxes";
+import { gapAt, type Gap } from "./gap";
 import type { Rank, Track } from "./rank";
 import { PHASE_HEIGHT, rowAt, type Row } from "./rows";
 import { GUTTER, TOP, scaleOf, timeAt, topOf, type Scene } from "./scene";
@@ -13,6 +14,7 @@ export interface Hit {
   inGutter: boolean;
   box?: BoxAt;
   block?: Block;
+  gap?: Gap;
   /** Row in the table of ranges. */
   phase?: number;
 }
@@ -25,7 +27,10 @@ export function hitAt(scene: Scene, x: number, y: number): Hit | null {
   if (!row) return null;
   const hit: Hit = { row, time: timeAt(scene, x), inGutter: x < GUTTER };
   if (hit.inGutter) return hit;
-  if (row.type === "track") Object.assign(hit, onTrack(scene, row.rank, row.track, hit.time));
+  if (row.type === "track") {
+    Object.assign(hit, onTrack(scene, row.rank, row.track, hit.time));
+    if (!hit.box && !hit.block) hit.gap = gapAt(row.rank, row.track, hit.time, row.rank.end) ?? undefined;
+  }
   if (row.type === "phases") {
     const { ranges } = row.rank.tables;
     const depth = Math.floor((y - topOf(scene, row) - 3) / PHASE_HEIGHT);

@@ -3,7 +3,7 @@
 import type { App, MemoryMoment } from "./app";
 import { BLOCKED, READY, RUNNING } from "./colour";
 import { el } from "./dom";
-import { BOXES, COPY, REASONS, RUNS, TRAITS, VARIANTS } from "./kinds";
+import { BOXES, COPY, REASONS, RUNS, SYNC, TRAITS, VARIANTS } from "./kinds";
 import { shortName } from "./lines";
 import { deathsOf } from "./memory";
 import { sourceLines, taskOf } from "./query";
@@ -35,7 +35,9 @@ export function boxPanel(app: App): HTMLElement[] {
   const relations = relationsOf(rank);
   const previous = relations.previous(box);
   if (previous >= 0) parts.push(el("h3", {}, "Before it on this processor"), walk([boxItem(app, { rank, box: previous }, gapBetween(rank, previous, box))]));
-  if (row >= 0) parts.push(...waitsOf(app, rank, task), ...pathOf(app, rank, task), ...arraysOf(rank, task, row));
+  if (row >= 0 && boxes.kind[box]! > 1) parts.push(el("h3", {}, boxes.kind[box] === SYNC ? "It waited for" : "The task"), walk([taskItem(app, rank, task)]));
+  else if (row >= 0) parts.push(...waitsOf(app, rank, task));
+  if (row >= 0) parts.push(...pathOf(app, rank, task), ...arraysOf(rank, task, row));
   return parts;
 }
 

@@ -30,14 +30,19 @@ export function findingsPanel(app: App): HTMLElement[] {
   return parts;
 }
 
+const sentence = (words: string): string => words.charAt(0).toUpperCase() + words.slice(1);
+
+/** Words between backticks are code. */
+const coded = (words: string): (Node | string)[] => words.split("`").map((part, i) => (i % 2 ? el("code", {}, part) : part));
+
 function card(app: App, finding: Finding): HTMLElement {
   const cost = [finding.time ? time(finding.time) : "", finding.bytes ? bytes(finding.bytes) : ""].filter(Boolean).join(" · ");
   const nodes = [...new Set(finding.nodes)];
   const node = finding.run.ranks.length > nodes.length ? ` · node ${nodes.join(", ")}` : "";
   return el("article", { class: "finding" },
-    el("header", {}, el("b", {}, finding.title + node), el("span", { class: "cost" }, cost)),
-    el("p", { class: "soft" }, finding.text),
-    el("p", { class: "advice" }, finding.advice),
+    el("header", {}, el("b", {}, ...coded(sentence(finding.title) + node)), el("span", { class: "cost" }, cost)),
+    el("p", { class: "soft" }, ...coded(finding.text)),
+    el("p", { class: "advice" }, ...coded(finding.advice)),
     finding.line ? sourceButton(app, finding.rank, finding.line) : null,
     finding.loop && finding.loop !== finding.line ? sourceButton(app, finding.rank, finding.loop, ["the loop around it"]) : null);
 }

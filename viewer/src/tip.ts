@@ -3,6 +3,7 @@
 import type { App } from "./app";
 import { byId, el, fill } from "./dom";
 import { meanUse, useOf } from "./draw_charts";
+import { reasonsOf, type Gap } from "./gap";
 import type { Hit } from "./hit";
 import { BOXES, RUNS } from "./kinds";
 import { shortName } from "./lines";
@@ -38,7 +39,32 @@ function summary(app: App, hit: Hit): (Node | string)[] | null {
     return [el("b", {}, row.rank.string(ranges.name[hit.phase]!)), el("div", { class: "soft" }, time(ranges.ran[hit.phase]!))];
   }
   if (hit.block && row.type === "track") return blockSummary(app, row.rank, hit.block.from, hit.block.to);
+  if (hit.gap && row.type === "track" && !app.view.only) return gapSummary(app, row.rank, hit.gap);
   return hit.box ? boxSummary(app, hit.box) : null;
+}
+
+/** An idle stretch, and what the next task waited for in it. */
+function gapSummary(app: App, rank: Rank, gap: Gap): Node[] | null {
+  if (gap.to <= gap.from) return null;
+  const names = app.session.names.texts;
+  const lines: Node[] = [el("b", {}, `Idle for ${time(gap.to - gap.from)}`)];
+  if (gap.next < 0) return [...lines, el("div", { class: "soft" }, "nothing came any more")];
+  const { unasked, blocked, ready, blockedBy, program, runtime } = reasonsOf(rank, gap);
+  const say = (...words: string[]): number => lines.push(el("div", { class: "soft" }, words.join("")));
+  if (unasked > 0) {
+    const doing = program >= 0 ? `; the program: ${names[rank.nameOf(program)]}${where(rank, program)}` : "";
+    const runs = runtime >= 0 ? `; the runtime: ${names[rank.nameOf(runtime)]}` : "";
+    say(`${time(unasked)} nobody had asked for more${doing}${runs}`);
+  }
+  const row = rank.taskRow(blockedBy);
+  if (blocked > 0) say(`${time(blocked)} blocked${row >= 0 ? `, waiting for ${rank.string(rank.tables.tasks.name[row]!)}` : ""}`);
+  if (ready > 0) say(`${time(ready)} ready, waiting for its turn`);
+  return [...lines, el("div", {}, `then ${names[rank.nameOf(gap.next)]}`), ...lineSummary(rank, rank.lineOf(gap.next))];
+}
+
+function where(rank: Rank, box: number): string {
+  const place = rank.place(rank.lineOf(box));
+  return place ? ` at ${shortName(place.file)}:${place.line}` : "";
 }
 
 function boxSummary(app: App, { rank, box }: BoxAt): Node[] {
