@@ -12,6 +12,7 @@ import sys as _sys
 import numpy
 
 from . import _core, _methods, _mirror, _settings
+from . import _profile as _profiles
 from ._core import OutOfMemoryError, ndarray, ufunc
 from ._coverage import coverage, reset_coverage
 from ._creation import (
@@ -172,6 +173,7 @@ from ._rounding import (
     trapezoid,
     unwrap,
 )
+from ._profile import ProfileRange, profile
 from ._runtime import explain, memory, stats, sync
 from ._shape import (
     array_split,
@@ -223,6 +225,8 @@ _own = [
     "explain",
     "StoreTarget",
     "memory",
+    "profile",
+    "ProfileRange",
     "offload_to",
     "reset_coverage",
     "timing",
@@ -234,3 +238,4 @@ _core.put_short_ways(_sys.modules[__name__])
 _mirror.install()
 
 _core.look_for_cuda_in([_p for _p in _sys.path if _p.endswith(("site-packages", "dist-packages"))])
+_profiles.begin_if_asked()

@@ -1,6 +1,7 @@
 //! From errors of execution to Python exceptions, and the sync points that raise them.
 
 use crate::{account, fperr, provenance};
+use numloom_runtime::profile::{self as told, Doing, Lane, Span};
 use numloom_runtime::{Array, ErrorKind, ExecError, record};
 use pyo3::exceptions::{PyIndexError, PyMemoryError, PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -86,6 +87,9 @@ pub fn axis_error(py: Python<'_>, axis: isize, ndim: usize) -> PyErr {
 /// Waits for the array's contents and raises what failed; other threads run meanwhile, and Ctrl-C ends the wait.
 #[inline]
 pub fn sync(py: Python<'_>, array: &Array) -> PyResult<()> {
+    if numloom_profile::on() {
+        told::record::values_read(array.view.size());
+    }
     if !record::is_ready(array) {
         wait(py, |interrupted| record::sync(array, interrupted))?;
     }
@@ -119,6 +123,8 @@ fn collect_if_tight(py: Python<'_>) {
 
 fn wait(py: Python<'_>, work: impl FnOnce(fn() -> bool) -> Result<bool, ExecError> + Send) -> PyResult<()> {
     collect_if_tight(py);
+    let place = if numloom_profile::on() { told::place(provenance::here(py)) } else { 0 };
+    let _span = Span::about(Lane::Io, Doing::Sync, 0, place);
     match py.detach(|| work(interrupted)) {
         Ok(true) => Ok(()),
         Ok(false) => Err(PENDING.take().unwrap_or_else(|| PyRuntimeError::new_err("the wait was interrupted"))),

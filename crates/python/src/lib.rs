@@ -22,6 +22,7 @@ mod numpy_api;
 mod object;
 mod operators;
 mod placement;
+mod profile;
 mod protocols;
 mod provenance;
 mod quick;
@@ -52,6 +53,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     account::register(m)?;
     placement::register(m)?;
     driver::register(m)?;
+    profile::register(m)?;
     m.add_function(wrap_pyfunction!(bare::put_short_ways, m)?)?;
     m.add_function(wrap_pyfunction!(layout::copy_mode, m)?)?;
     m.add_function(wrap_pyfunction!(join::join, m)?)?;

@@ -1,6 +1,8 @@
 //! Channels: the paths between memories that copies use. Every copy is counted.
 
 use crate::memory::Memory;
+use crate::profile;
+use crate::provenance::Provenance;
 use crate::reserved;
 use numloom_cuda::Lane;
 use parking_lot::Mutex;
@@ -26,6 +28,7 @@ pub fn traffic() -> Vec<Traffic> {
 /// # Safety
 /// Both blocks must have `bytes` bytes, and nobody else may touch the second.
 pub unsafe fn copy(from: Memory, source: *const u8, to: Memory, target: *mut u8, bytes: usize) -> Result<(), String> {
+    let started = if profile::on() { profile::record::now() } else { 0 };
     // SAFETY: the caller's; blocks of different memories, or of different instances, do not overlap.
     unsafe {
         match (reserved::gpu(from), reserved::gpu(to)) {
@@ -47,6 +50,7 @@ pub unsafe fn copy(from: Memory, source: *const u8, to: Memory, target: *mut u8,
             }
         }
     }
+    profile::copied(from, to, started, bytes, Provenance::default());
     let mut all = TRAFFIC.lock();
     match all.iter_mut().find(|t| t.from == from && t.to == to) {
         Some(t) => {

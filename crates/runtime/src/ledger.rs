@@ -2,6 +2,7 @@
 
 use crate::error::Account;
 use crate::memory::Memory;
+use crate::profile;
 use crate::provenance::Provenance;
 use crate::spans::Span;
 use crate::store::Store;
@@ -26,6 +27,9 @@ pub struct Instance {
     /// The operation that made the instance.
     pub op: &'static str,
     pub op_at: Provenance,
+    /// How often the array was read while it lay here, and when last; counted where a profile is written.
+    pub reads: u32,
+    pub last_read: u64,
     /// The store, only to ask about it while the instance is in the table.
     store: usize,
 }
@@ -89,7 +93,11 @@ fn enter(address: *mut u8, memory: Memory, span: Span, store: &Store, op: &'stat
     let (bytes, store_at) = (span.len(), store.provenance);
     let id = NEXT.fetch_add(1, Ordering::Relaxed);
     let store = store as *const Store as usize;
-    let instance = Instance { id, memory, bytes, dtype, shape, span, store_at, op, op_at, store };
+    let instance =
+        Instance { id, memory, bytes, dtype, shape, span, store_at, op, op_at, reads: 0, last_read: 0, store };
+    if profile::on() {
+        profile::born(&instance, memory.live());
+    }
     let mut table = TABLE.lock();
     let line = table.lines.entry(store_at).or_default();
     line.live += bytes;
@@ -106,6 +114,9 @@ pub fn forget(address: *mut u8, memory: Memory, bytes: usize) {
         && let Some(line) = table.lines.get_mut(&i.store_at)
     {
         line.live -= i.bytes;
+        if profile::on() {
+            profile::died(&i);
+        }
     }
 }
 
@@ -113,8 +124,30 @@ pub fn forget(address: *mut u8, memory: Memory, bytes: usize) {
 pub fn moved(from: *mut u8, to: *mut u8, memory: Memory) {
     let mut table = TABLE.lock();
     if let Some(mut i) = table.instances.remove(&(from as usize)) {
+        if profile::on() {
+            profile::died(&i);
+            i.id = NEXT.fetch_add(1, Ordering::Relaxed);
+        }
         i.memory = memory;
+        if profile::on() {
+            profile::born(&i, memory.live());
+        }
         table.instances.insert(to as usize, i);
+    }
+}
+
+/// Somebody reads the array.
+pub fn read(store: &Store, now: u64) {
+    let mut table = TABLE.lock();
+    let at = store.ptr() as usize;
+    if let Some(i) = table.instances.get_mut(&at) {
+        (i.reads, i.last_read) = (i.reads + 1, now);
+        return;
+    }
+    // In several memories it has no address of its own.
+    let store = store as *const Store as usize;
+    for i in table.instances.values_mut().filter(|i| i.store == store) {
+        (i.reads, i.last_read) = (i.reads + 1, now);
     }
 }
 

@@ -48,6 +48,7 @@ mod task;
 
 // where values enter Python, and a look inside
 mod explain;
+pub mod profile;
 mod sync;
 
 pub use array::Array;

@@ -3,6 +3,7 @@
 use crate::array::{Array, UNSIZED};
 use crate::error::{ErrorKind, ExecError, FpReport};
 use crate::gpu;
+use crate::profile;
 use crate::retire;
 use crate::stats;
 use crate::store::Store;
@@ -40,6 +41,7 @@ fn settle(store: &Store, interrupted: impl Fn() -> bool) -> bool {
         return true;
     }
     WINDOW.flush();
+    profile::waits_for(store);
     SCHEDULER.wait(|| store.is_settled() || taint::of(store).is_some(), interrupted)
 }
 
@@ -94,6 +96,7 @@ pub fn resolve(a: &mut Array) -> Result<()> {
 
 /// The address of the view's first element. The array must be ready; memory is made if nothing wrote it yet.
 pub fn data(a: &Array) -> Result<*mut u8> {
+    profile::read(&a.store);
     let (low, high) = a.view.byte_bounds();
     let base = a.store.for_host(&(low..high)).map_err(|e| ExecError::no_memory(e, "array", a.store.provenance))?;
     // SAFETY: a view's offset lies inside its store.

@@ -3,6 +3,7 @@
 use crate::node;
 use crate::operation::{Kind, Operation};
 use crate::plan::{self, TaskPlan, TaskWork};
+use crate::profile::{self, Doing, Lane, Span};
 use crate::reserved;
 use crate::slices;
 use crate::spill;
@@ -10,6 +11,7 @@ use crate::stats;
 use crate::store::{Access, Store};
 use crate::task::{Payload, SCHEDULER, Task, Work};
 use numloom_ir::{Overlap, View};
+use numloom_profile::record::TaskRecord;
 use parking_lot::{Condvar, Mutex};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
@@ -115,6 +117,9 @@ impl Window {
         start();
         op.announce();
         stats::count(&stats::OPERATIONS, 1);
+        if profile::on() {
+            op.recorded = profile::record::recorded(profile::place(op.at));
+        }
         let length = {
             let mut ops = self.ops.lock();
             ops.push(op);
@@ -122,11 +127,13 @@ impl Window {
             ops.len()
         };
         if SCHEDULER.in_flight() > MOST_IN_FLIGHT {
+            let _full = Span::new(Lane::Io, Doing::Full);
             SCHEDULER.wait(|| SCHEDULER.in_flight() < MOST_IN_FLIGHT / 2, || false);
         }
         let limit = numloom_config::current().window_size;
         if length >= limit && limit <= SHORT_WINDOW || length >= limit * 4 {
             self.flush();
+            profile::record::returned();
         } else if length % limit == 0 || self.utility_sleeps.load(Ordering::Relaxed) {
             self.ring();
         }
@@ -155,7 +162,10 @@ impl Window {
         let fuse = numloom_config::current().fuse;
         if fuse {
             let recorded = ops.len();
+            let mut span = Span::new(Lane::Utility, Doing::Merge);
+            span.count(recorded);
             let (merged, begun) = slices::merge(ops);
+            drop(span);
             ops = merged;
             // A loop over slices goes on: its next slices join the same task if it is kept. For how long is
             // bounded, so that a long loop does not keep the workers waiting.
@@ -177,8 +187,13 @@ impl Window {
             return;
         }
         stats::count(&stats::WINDOWS, 1);
+        let mut span = Span::new(Lane::Utility, Doing::Analyse);
+        span.count(ops.len());
         let nodes = node::build(&ops);
+        drop(span);
         let plan = plan::plan(&nodes, fuse);
+        let mut span = Span::new(Lane::Utility, Doing::Launch);
+        span.count(plan.tasks.len());
         let mut ops: Vec<Option<Operation>> = ops.into_iter().map(Some).collect();
         for &i in &nodes.dead {
             if let Some(op) = ops[i as usize].take() {
@@ -308,7 +323,19 @@ fn launch(plan: &TaskPlan, nodes: &node::Nodes, ops: &mut [Option<Operation>]) {
         },
         TaskWork::Opaque => Payload::Opaque,
     };
-    let task = Arc::new(Task::new(Work::new(payload, own)));
+    let mut record = TaskRecord::new();
+    let mut work = Work::new(payload, own);
+    if record.is_some() {
+        for (store, view, writes) in &plan.accesses {
+            for a in nodes.stores[*store as usize].store.accesses.lock().iter() {
+                if (*writes || a.writes) && meet(&a.view, view) {
+                    profile::follows(&mut record, &a.task);
+                }
+            }
+        }
+        work.record = record;
+    }
+    let task = Arc::new(Task::new(work));
     for (store, view, writes) in &plan.accesses {
         let mut accesses = nodes.stores[*store as usize].store.accesses.lock();
         accesses.retain(|a| !a.task.is_over());

@@ -125,6 +125,7 @@ impl<J: Job> Scheduler<J> {
     }
 
     fn run_tiles(&self, task: &Arc<Task<J>>, end: Option<Deadline>) {
+        task.job.entered();
         while let Some((phase, tile)) = task.claim() {
             if task.run(phase, tile) {
                 self.advance(task, phase + 1);
@@ -133,6 +134,7 @@ impl<J: Job> Scheduler<J> {
                 break;
             }
         }
+        task.job.left();
     }
 
     /// For a thread that needs what busy tasks hold: runs tiles of one that is bound, or waits until something
