@@ -139,6 +139,7 @@ from ._products import (
     tensordot,
     vdot,
 )
+from ._profile import ProfileRange, profile
 from ._reductions import (
     all,
     amax,
@@ -173,7 +174,6 @@ from ._rounding import (
     trapezoid,
     unwrap,
 )
-from ._profile import ProfileRange, profile
 from ._runtime import explain, memory, stats, sync
 from ._shape import (
     array_split,

@@ -19,6 +19,8 @@ from . import _core
 F = TypeVar("F", bound=Callable[..., Any])
 
 _lock = threading.Lock()
+# Larger profiles are not put into a page at exit: `numloom prof view` serves them.
+_LARGEST_EMBEDDED = 64 << 20
 # The process whose run is profiled, for those it starts.
 PROFILED = "NUMLOOM_PROFILED"
 # The report that the session of the whole run ends with: its directory, and the command to speak as.
@@ -143,6 +145,18 @@ def _stop() -> Path | None:
     return _core._profile_stop()
 
 
+def _write_report(folder: Path, profile: Path) -> Path | None:
+    """The page with the profile in it; none where this installation has no viewer, or the profile is for a server."""
+    viewer = Path(__file__).with_name("viewer.html")
+    if not viewer.exists() or profile.stat().st_size > _LARGEST_EMBEDDED:
+        return None
+    _keep(folder)
+    folder.mkdir()
+    page = folder / "index.html"
+    _core._profile_report(viewer, [profile], page)
+    return page
+
+
 def finish() -> None:
     """At exit: the file is closed, and it is said where it is and how to open it. Never fails the program."""
     global _report
@@ -153,7 +167,10 @@ def finish() -> None:
             return
         folder, command = report
         tool = "legate_prof" if command == "legate" else "numloom prof"
-        print(f"{command}: the profile is in {path}; {tool} view {path} shows it", file=sys.stderr, flush=True)
+        said = f"{command}: the profile is in {path}; {tool} view {path} shows it"
+        page = _write_report(folder, path)
+        said += f", and so does {page}" if page is not None else ""
+        print(said, file=sys.stderr, flush=True)
     except Exception as error:
         print(f"numloom: no profile: {error}", file=sys.stderr, flush=True)
 

@@ -109,6 +109,15 @@ fn _profile_use(kind: u8, what: &str, bytes: usize) {
     }
 }
 
+/// Writes the viewer's page with profiles in it.
+#[pyfunction]
+fn _profile_report(viewer: PathBuf, profiles: Vec<PathBuf>, page: PathBuf) -> PyResult<()> {
+    use numloom_profile::report;
+    let filled = report::page(Some(&viewer)).and_then(|text| report::with_profiles(&text, &profiles));
+    let filled = filled.map_err(PyOSError::new_err)?;
+    Ok(std::fs::write(page, filled)?)
+}
+
 /// `numloom prof` and `legate_prof`: the exit status. `page`: the viewer's.
 #[pyfunction]
 fn prof(py: Python<'_>, legate: bool, words: Vec<String>, page: Option<PathBuf>) -> i32 {
@@ -127,6 +136,7 @@ pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     numloom_profile::set_hooks(Hooks { lines, here, snapshot: told::snapshot, held: told::held });
     m.add_class::<FallbackSpan>()?;
     m.add_function(wrap_pyfunction!(prof, m)?)?;
+    m.add_function(wrap_pyfunction!(_profile_report, m)?)?;
     m.add_function(wrap_pyfunction!(_profile_settings, m)?)?;
     m.add_function(wrap_pyfunction!(_profile_start, m)?)?;
     m.add_function(wrap_pyfunction!(_profile_stop, m)?)?;
