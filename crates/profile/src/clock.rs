@@ -66,7 +66,7 @@ pub fn calibrate() {
 pub fn nanoseconds(counts: u64) -> u64 {
     match SCALE.load(Ordering::Relaxed) {
         0 => counts,
-        scale => (counts as u128 * scale as u128 >> 32) as u64,
+        scale => ((counts as u128 * scale as u128) >> 32) as u64,
     }
 }
 

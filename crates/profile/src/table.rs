@@ -84,7 +84,7 @@ macro_rules! tables {
                             $($id if self.$column.len() == had => {
                                 <$ty>::read(encoding, bytes, rows, &mut self.$column)?
                             })*
-                            $(| $id)* => return Err(Damage::Column("it comes twice")),
+                            _ if [$($id),*].contains(&id) => return Err(Damage::Column("it comes twice")),
                             _ => unknown += 1,
                         }
                     }
@@ -113,6 +113,13 @@ macro_rules! tables {
             pub fn chunks(&self) -> Vec<u8> {
                 let mut out = Vec::new();
                 $(chunks(&self.$field, &mut out);)*
+                out
+            }
+
+            /// A whole file.
+            pub fn file(&self) -> Vec<u8> {
+                let mut out = chunk::file_header().to_vec();
+                out.extend(self.chunks());
                 out
             }
 
@@ -189,7 +196,8 @@ tables! {
         kind: u32 = 1 Plain, line: u32 = 2 Plain, loops: u32 = 3 Plain, micros: u64 = 4 Plain, bytes: u64 = 5 Plain,
         title: String = 6 Plain, text: String = 7 Plain, advice: String = 8 Plain,
     }
-    end: End = 20 { time: u64 = 1 Plain }
     /// Instances that are still there at the end.
     held: Held = 21 { instance: u32 = 1 Steps, reads: u32 = 2 Plain, last_read: u64 = 3 Plain }
+    /// The run was over.
+    end: End = 20 { time: u64 = 1 Plain }
 }
