@@ -139,11 +139,12 @@ def on_host(function: Callable[..., Any], name: str, args: tuple[Any, ...], kwar
     With a `name` the call is counted; without, it belongs on the host: printing, files, type rules.
     """
     visit = Visit()
-    with FallbackSpan(name) if name and _profiling() else _NOTHING:
-        result = function(
-            *[visit.to_host(arg) for arg in args], **{key: visit.to_host(value) for key, value in kwargs.items()}
-        )
-        result = visit.from_host(result)
+    with FallbackSpan(name) if name and _profiling() else _NOTHING as span:
+        words = [visit.to_host(arg) for arg in args]
+        named = {key: visit.to_host(value) for key, value in kwargs.items()}
+        if span is not None:
+            span.lent(len(visit.lent))
+        result = visit.from_host(function(*words, **named))
     if name and visit.involved:
         note(name)
     return result

@@ -251,8 +251,11 @@ pub fn used_at(used: Use, what: &'static str, bytes: usize, place: Place) {
 }
 
 /// So many values of arrays have entered Python.
+#[inline]
 pub fn values_read(count: usize) {
-    local::with(|l| l.values = l.values.saturating_add(count as u64));
+    if on() {
+        local::with(|l| l.values = l.values.saturating_add(count as u64));
+    }
 }
 
 /// An array is made from so many values. If as many have been read since the last one was, it is from those.

@@ -87,9 +87,6 @@ pub fn axis_error(py: Python<'_>, axis: isize, ndim: usize) -> PyErr {
 /// Waits for the array's contents and raises what failed; other threads run meanwhile, and Ctrl-C ends the wait.
 #[inline]
 pub fn sync(py: Python<'_>, array: &Array) -> PyResult<()> {
-    if numloom_profile::on() {
-        told::record::values_read(array.view.size());
-    }
     if !record::is_ready(array) {
         wait(py, |interrupted| record::sync(array, interrupted))?;
     }

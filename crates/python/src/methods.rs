@@ -376,6 +376,7 @@ impl NdArray {
     }
 
     fn tolist(slf: &Bound<'_, Self>) -> PyResult<Py<PyAny>> {
+        numloom_profile::record::values_read(handle::sized(slf)?.view.size());
         Ok(through_numpy(slf)?.call_method0("tolist")?.unbind())
     }
 

@@ -91,8 +91,17 @@ impl FallbackSpan {
         FallbackSpan { name, span: parking_lot::Mutex::new(None) }
     }
 
-    fn __enter__(&self) {
-        *self.span.lock() = Some(record::fallback(&self.name));
+    fn __enter__<'py>(slf: &Bound<'py, Self>) -> Bound<'py, Self> {
+        let this = slf.get();
+        *this.span.lock() = Some(record::fallback(&this.name));
+        slf.clone()
+    }
+
+    /// So many arrays of ours went to NumPy.
+    fn lent(&self, arrays: usize) {
+        if let Some(span) = self.span.lock().as_mut() {
+            span.count(arrays);
+        }
     }
 
     #[pyo3(signature = (*_raised))]

@@ -3,7 +3,7 @@
 use crate::array::UNSIZED;
 use crate::ledger::{self, Instance};
 use crate::memory::{self, Memory};
-use crate::operation::{Kind, Operation};
+use crate::operation::{Kind, Operation, Source};
 use crate::provenance::Provenance;
 use crate::record::MapOp;
 use crate::reserved;
@@ -121,7 +121,8 @@ fn traits_of(op: &Operation) -> u8 {
     let differs = |v: &View| out.is_some_and(|o| o.dtype != v.dtype);
     let copies = matches!(op.kind, Kind::Map(MapOp::Copy));
     let mut bits = 0;
-    if copies && op.reads().any(|p| differs(&p.view)) {
+    let casts = |s: &Source| matches!(s, Source::Place(p) if differs(&p.view));
+    if copies && op.ins.iter().any(casts) {
         bits |= traits::CASTS;
     }
     if op.mask.is_some() || matches!(op.kind, Kind::Unpack) {
@@ -178,7 +179,6 @@ pub fn element(store: &Store, writes: bool) {
     if on() {
         record::used(if writes { Use::ScalarWrite } else { Use::ScalarRead }, "element", 0);
         if !writes {
-            record::values_read(1);
             read(store);
         }
     }

@@ -4,6 +4,7 @@ use super::Found;
 use super::facts::{Facts, Sums};
 use crate::kinds::{Doing, Use, traits};
 use crate::print::{bytes, duration};
+use crate::table::Spans;
 
 /// Elements read or written one by one, on one line, that are many.
 const MANY_ELEMENTS: u64 = 500;
@@ -54,13 +55,19 @@ fn calls(text: &str, builtin: &str) -> bool {
     })
 }
 
+fn is_fallback(s: &Spans, k: usize) -> bool {
+    s.kind[k] == Doing::Fallback as u8
+}
+
 pub fn fallbacks(f: &Facts) -> Vec<Found> {
     let s = &f.p.tables.spans;
+    // What only makes an array (random numbers) has nothing to wait for.
+    let waits = |line: u32| (0..s.kind.len()).any(|k| is_fallback(s, k) && s.line[k] == line && s.count[k] > 0);
     let name = |line: u32| {
-        let first = (0..s.kind.len()).find(|&k| s.kind[k] == Doing::Fallback as u8 && s.line[k] == line);
+        let first = (0..s.kind.len()).find(|&k| is_fallback(s, k) && s.line[k] == line);
         first.map_or("NumPy", |k| f.p.string(s.subject[k]))
     };
-    let found = f.spans(Doing::Fallback).into_iter().filter(|(_, s)| f.matters(s.ns));
+    let found = f.spans(Doing::Fallback).into_iter().filter(|&(line, s)| f.matters(s.ns) && waits(line));
     found
         .map(|(line, s)| Found {
             line,
