@@ -12,6 +12,7 @@ import sys as _sys
 import numpy
 
 from . import _core, _methods, _mirror, _settings
+from . import _profile as _profiles
 from ._core import OutOfMemoryError, ndarray, ufunc
 from ._coverage import coverage, reset_coverage
 from ._creation import (
@@ -141,6 +142,7 @@ from ._products import (
     vdot,
 )
 from ._quantiles import median, nanmedian, nanpercentile, nanquantile, percentile, quantile
+from ._profile import ProfileRange, profile
 from ._reductions import (
     all,
     amax,
@@ -248,6 +250,8 @@ _own = [
     "explain",
     "StoreTarget",
     "memory",
+    "profile",
+    "ProfileRange",
     "offload_to",
     "reset_coverage",
     "timing",
@@ -259,3 +263,4 @@ _core.put_short_ways(_sys.modules[__name__])
 _mirror.install()
 
 _core.look_for_cuda_in([_p for _p in _sys.path if _p.endswith(("site-packages", "dist-packages"))])
+_profiles.begin_if_asked()

@@ -35,7 +35,7 @@ complete -c numloom -l field-reuse-fraction -x -d 'share of memory freed before 
 complete -c numloom -l field-reuse-frequency -x -d 'how often ranks agree on fields to reuse'
 complete -c numloom -l consensus -d 'have ranks agree on what they free'
 complete -c numloom -l max-exception-size -x -d 'largest exception, in bytes, a task may raise'
-complete -c numloom -l profile -d 'write a profile of the run'
+complete -c numloom -l profile -d 'write a profile of the run: NAME_RANK.prof and a report in --logdir'
 complete -c numloom -l profile-name -x -d 'how names of profiles start (by the command legate: legate)'
 complete -c numloom -l provenance -d 'keep the line that asked for each operation'
 complete -c numloom -l cprofile -d 'run the script under Python\'s cProfile, into NAME_RANK.cprof in --logdir'

@@ -37,7 +37,7 @@ _arguments -S \
   '--field-reuse-frequency=[how often ranks agree on fields to reuse]:N: ' \
   '--consensus[have ranks agree on what they free]' \
   '--max-exception-size=[largest exception, in bytes, a task may raise]:N: ' \
-  '--profile[write a profile of the run]' \
+  '--profile[write a profile of the run\: NAME_RANK.prof and a report in --logdir]' \
   '--profile-name=[how names of profiles start (by the command legate\: legate)]:TEXT: ' \
   '--provenance[keep the line that asked for each operation]' \
   '--cprofile[run the script under Python'\''s cProfile, into NAME_RANK.cprof in --logdir]' \

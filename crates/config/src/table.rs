@@ -110,7 +110,7 @@ settings! {
     max_exception_size: Count = 4096, row(Tuning, "largest exception, in bytes, a task may raise")
         .absent("exceptions have no size limit here");
 
-    profile: Switch = false, row(Profiling, "write a profile of the run").absent("profiles are not written yet");
+    profile: Switch = false, row(Profiling, "write a profile of the run: NAME_RANK.prof and a report in --logdir");
     profile_name: Text = "numloom".into(), row(Profiling, "how names of profiles start (by the command legate: legate)");
     provenance: Switch = true, row(Profiling, "keep the line that asked for each operation")
         .absent("lines are always kept here");

@@ -217,6 +217,11 @@ pub fn asarray(
         let array = s.borrow().array.clone();
         return settle(py, array, wanted, Some(true), how, ndmin, |array, _| handle::wrap(py, array));
     }
+    if numloom_profile::on()
+        && let Ok(items) = obj.cast::<pyo3::types::PyList>()
+    {
+        numloom_profile::record::array_from(items.len());
+    }
     let plain = obj.is_instance_of::<pyo3::types::PyFloat>() || obj.is_instance_of::<pyo3::types::PyInt>();
     if plain && copy != Some(false) {
         let array = match wanted {

@@ -1,6 +1,7 @@
 //! From errors of execution to Python exceptions, and the sync points that raise them.
 
 use crate::{account, fperr, provenance};
+use numloom_runtime::profile::{self as told, Doing, Lane, Span};
 use numloom_runtime::{Array, ErrorKind, ExecError, record};
 use pyo3::exceptions::{PyIndexError, PyMemoryError, PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -140,6 +141,8 @@ fn wait_raising(
     raise: impl FnOnce(ExecError) -> PyErr,
 ) -> PyResult<()> {
     collect_if_tight(py);
+    let place = if numloom_profile::on() { told::place(provenance::here(py)) } else { 0 };
+    let _span = Span::about(Lane::Io, Doing::Sync, 0, place);
     match py.detach(|| work(interrupted)) {
         Ok(true) => Ok(()),
         Ok(false) => Err(PENDING.take().unwrap_or_else(|| PyRuntimeError::new_err("the wait was interrupted"))),

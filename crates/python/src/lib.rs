@@ -25,6 +25,7 @@ mod numpy_api;
 mod object;
 mod operators;
 mod placement;
+mod profile;
 mod protocols;
 mod provenance;
 mod quick;
@@ -61,6 +62,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     placement::register(m)?;
     interchange::register(m)?;
     driver::register(m)?;
+    profile::register(m)?;
     m.add_function(wrap_pyfunction!(bare::put_short_ways, m)?)?;
     m.add_function(wrap_pyfunction!(layout::copy_mode, m)?)?;
     m.add_function(wrap_pyfunction!(join::join, m)?)?;

@@ -55,6 +55,7 @@ mod task;
 // where values enter Python, and a look inside
 mod explain;
 mod swap;
+pub mod profile;
 mod sync;
 
 pub use array::Array;

@@ -4,6 +4,7 @@ use crate::error::Account;
 use crate::kept;
 use crate::ledger;
 use crate::placed;
+use crate::profile::{Doing, Lane, Span};
 use crate::reserved;
 use crate::spill;
 use crate::stats;
@@ -277,6 +278,8 @@ pub fn make_room(bytes: usize) -> bool {
     if bytes > Memory::System.capacity() || spill::runs_inline() {
         return false;
     }
+    let mut span = Span::new(Lane::System, Doing::Room);
+    span.count(bytes);
     loop {
         if try_take(Memory::System, bytes) {
             return true;

@@ -6,6 +6,7 @@ use crate::fuse::{self, Group};
 use crate::gpu::OnGpu;
 use crate::lower::{self, Folded, Lowered, ParamSource};
 use crate::node::{Input, Node, Nodes, Spot, StoreId, Work};
+use crate::profile::{Doing, Lane, Span};
 use crate::record::MapOp;
 use crate::reserved;
 use crate::stats;
@@ -75,11 +76,14 @@ static PLANS: LazyLock<Mutex<FxHashMap<Key, Arc<Plan>>>> = LazyLock::new(Mutex::
 static KERNELS: LazyLock<Mutex<FxHashMap<Kernel, Arc<Compiled>>>> = LazyLock::new(Mutex::default);
 
 pub fn plan(nodes: &Nodes, fusing: bool) -> Arc<Plan> {
+    let mut span = Span::new(Lane::Utility, Doing::Fuse);
     let key = (nodes.nodes.len() <= LONGEST_KEPT).then(|| key_of(nodes));
     if let Some(key) = &key
         && let Some(p) = PLANS.lock().get(key)
     {
         stats::count(&stats::PLAN_HITS, 1);
+        span.rename(Doing::Planned);
+        span.count(p.tasks.len());
         return p.clone();
     }
     let groups = fuse::fuse(nodes, fusing);
@@ -89,6 +93,7 @@ pub fn plan(nodes: &Nodes, fusing: bool) -> Arc<Plan> {
     if fusing && !reserved::are_gpus() {
         tasks = chain::chain(tasks, nodes);
     }
+    span.count(tasks.len());
     let made = Arc::new(Plan { tasks, swaps });
     if let Some(key) = key {
         let mut plans = PLANS.lock();
@@ -143,6 +148,8 @@ pub fn compiled(kernel: Kernel) -> Arc<Compiled> {
     if kernels.len() >= MOST_KERNELS {
         kernels.clear();
     }
+    let mut span = Span::new(Lane::Utility, Doing::Compile);
+    span.count(kernel.instrs.len());
     let c = Arc::new(Compiled::new(kernel.clone()));
     kernels.insert(kernel, c.clone());
     c

@@ -13,6 +13,7 @@ use crate::operation::{Kind, Operation, Place, Source};
 use crate::packed;
 use crate::plan::{self, FusedPlan};
 use crate::pool;
+use crate::profile::record;
 use crate::provenance::Provenance;
 use crate::reserved;
 use crate::retire;
@@ -281,6 +282,7 @@ fn late(work: &Work, ops: &[Operation], op: &Operation) -> Result<Prepared> {
         at: op.at,
         fresh: op.fresh,
         times: op.times,
+        recorded: op.recorded,
     };
     let nodes = node::build_one(&copy);
     let plan = plan::plan(&nodes, false);
@@ -396,13 +398,17 @@ fn count_traffic(plan: &FusedPlan, locals: &[(StoreId, usize)]) {
         let spot = &plan.operands[o as usize];
         if locals.iter().any(|(s, _)| *s == spot.store) { 0 } else { elements * spot.view.dtype.size() }
     };
+    let (mut read, mut written) = (0, 0);
     for i in &plan.compiled.kernel.instrs {
         match i {
-            Instr::Load { operand, .. } => stats::count(&stats::BYTES_READ, bytes(*operand)),
-            Instr::Store { operand, .. } => stats::count(&stats::BYTES_WRITTEN, bytes(*operand)),
+            Instr::Load { operand, .. } => read += bytes(*operand),
+            Instr::Store { operand, .. } => written += bytes(*operand),
             _ => {}
         }
     }
+    stats::count(&stats::BYTES_READ, read);
+    stats::count(&stats::BYTES_WRITTEN, written);
+    record::traffic(read as u64, written as u64);
 }
 
 fn domain_of(plan: &FusedPlan, slab: Option<&Slab>) -> Dims {

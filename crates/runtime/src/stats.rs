@@ -1,6 +1,7 @@
 //! Counters for `numloom.stats()`: one row each.
 
 use crate::kept;
+use crate::profile;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 macro_rules! counters {
@@ -46,6 +47,7 @@ pub fn count(counter: &AtomicU64, n: usize) {
 /// Counts an operation that ran inline. Callers hold the interpreter's lock, so a plain addition loses nothing that
 /// matters.
 #[inline]
-pub fn count_inline() {
+pub fn count_inline(name: &'static str) {
     INLINE.store(INLINE.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+    profile::small(name);
 }

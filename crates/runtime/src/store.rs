@@ -6,6 +6,7 @@ use crate::ledger;
 use crate::memory::{Memory, NoMemory};
 use crate::placed::{self, Replica};
 use crate::pool;
+use crate::profile;
 use crate::provenance::Provenance;
 use crate::reserved;
 use crate::spill;
@@ -361,9 +362,11 @@ impl Store {
             self.data.store(from, Ordering::Release);
             return false;
         };
+        let started = if profile::on() { profile::record::now() } else { 0 };
         // SAFETY: both blocks have the store's size, and nobody else touches either.
         unsafe { std::ptr::copy_nonoverlapping(from, to, n) };
         let old = self.memory_of(from);
+        profile::copied(old, memory, started, n, self.provenance);
         if ledger::is_tracked(old, n) {
             ledger::moved(from, to, memory);
         } else {

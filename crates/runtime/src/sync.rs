@@ -4,6 +4,7 @@ use crate::array::{Array, UNSIZED};
 use crate::error::{ErrorKind, ExecError, FpReport};
 use crate::gpu;
 use crate::memory::Memory;
+use crate::profile;
 use crate::retire;
 use crate::stats;
 use crate::store::Store;
@@ -40,7 +41,9 @@ fn settle(store: &Store, interrupted: impl Fn() -> bool) -> bool {
     if store.is_settled() {
         return true;
     }
-    WINDOW.finish(|| store.is_settled() || taint::of(store).is_some(), interrupted)
+    WINDOW.flush_to_wait();
+    profile::waits_for(store);
+    SCHEDULER.wait(|| store.is_settled() || taint::of(store).is_some(), interrupted)
 }
 
 pub(crate) fn wait_for(store: &Arc<Store>, interrupted: impl Fn() -> bool) -> Result<bool> {
@@ -93,6 +96,7 @@ pub fn resolve(a: &mut Array) -> Result<()> {
 
 /// The address of the view's first element. The array must be ready; memory is made if nothing wrote it yet.
 pub fn data(a: &Array) -> Result<*mut u8> {
+    profile::read(&a.store);
     let base = a.store.for_host(&a.view).map_err(|e| ExecError::no_memory(e, "array", a.store.provenance))?;
     // SAFETY: a view's offset lies inside its store.
     Ok(unsafe { base.add(a.view.offset) })

@@ -4,6 +4,7 @@ use crate::node;
 use crate::operation::{Kind, Operation};
 use crate::plan::{self, TaskPlan, TaskWork};
 use crate::prepare;
+use crate::profile::{self, Doing, Lane, Span};
 use crate::reserved;
 use crate::slices;
 use crate::spill;
@@ -12,6 +13,7 @@ use crate::store::{Access, Store};
 use crate::swap;
 use crate::task::{Payload, SCHEDULER, Task, Work};
 use numloom_ir::{Overlap, View};
+use numloom_profile::record::TaskRecord;
 use parking_lot::{Condvar, Mutex};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
@@ -122,6 +124,9 @@ impl Window {
         op.announce();
         stats::count(&stats::OPERATIONS, 1);
         let heavy = matches!(op.kind, Kind::Library(_)) && reserved::are_gpus() && prepare::elements_of(&op) >= HEAVY;
+        if profile::on() {
+            op.recorded = profile::record::recorded(profile::place(op.at));
+        }
         let length = {
             let mut ops = self.ops.lock();
             ops.push(op);
@@ -129,11 +134,13 @@ impl Window {
             ops.len()
         };
         if SCHEDULER.in_flight() > MOST_IN_FLIGHT {
+            let _full = Span::new(Lane::Io, Doing::Full);
             SCHEDULER.wait(|| SCHEDULER.in_flight() < MOST_IN_FLIGHT / 2, || false);
         }
         let limit = numloom_config::current().window_size;
         if heavy || length >= limit && limit <= SHORT_WINDOW || length >= limit * 4 {
             self.flush();
+            profile::record::returned();
         } else if length % limit == 0 || self.utility_sleeps.load(Ordering::Relaxed) {
             self.ring();
         }
@@ -151,9 +158,14 @@ impl Window {
 
     /// Turns everything recorded so far into tasks, and helps until `over` holds; false when interrupted.
     pub fn finish(&self, over: impl Fn() -> bool + Sync, interrupted: impl Fn() -> bool) -> bool {
+        self.flush_to_wait();
+        SCHEDULER.wait(over, interrupted)
+    }
+
+    /// Turns everything recorded so far into tasks, by a thread that waits for them next.
+    pub fn flush_to_wait(&self) {
         // Tasks for a GPU are short here: handing them to another thread takes longer than doing them.
         self.flush_for(Reason::Wanted, reserved::are_gpus());
-        SCHEDULER.wait(over, interrupted)
     }
 
     /// `stays`: this thread waits for tasks next.
@@ -170,7 +182,10 @@ impl Window {
         let fuse = numloom_config::current().fuse;
         if fuse {
             let recorded = ops.len();
+            let mut span = Span::new(Lane::Utility, Doing::Merge);
+            span.count(recorded);
             let (merged, begun) = slices::merge(ops);
+            drop(span);
             ops = merged;
             // A loop over slices goes on: its next slices join the same task if it is kept. For how long is
             // bounded, so that a long loop does not keep the workers waiting.
@@ -192,12 +207,17 @@ impl Window {
             return;
         }
         stats::count(&stats::WINDOWS, 1);
+        let mut span = Span::new(Lane::Utility, Doing::Analyse);
+        span.count(ops.len());
         let mut nodes = node::build(&ops);
+        drop(span);
         let plan = plan::plan(&nodes, fuse);
         for s in &plan.swaps {
             let [temporary, array] = [s.temporary, s.array].map(|id| &nodes.stores[id as usize].store);
             nodes.stores[s.temporary as usize].store = swap::stand_in(temporary, array);
         }
+        let mut span = Span::new(Lane::Utility, Doing::Launch);
+        span.count(plan.tasks.len());
         let mut ops: Vec<Option<Operation>> = ops.into_iter().map(Some).collect();
         for &i in &nodes.dead {
             if let Some(op) = ops[i as usize].take() {
@@ -327,7 +347,20 @@ fn launch(plan: &TaskPlan, nodes: &node::Nodes, ops: &mut [Option<Operation>], s
         },
         TaskWork::Opaque => Payload::Opaque,
     };
-    let task = Arc::new(Task::new(Work::new(payload, own)));
+    let mut record = TaskRecord::new();
+    let mut work = Work::new(payload, own);
+    if record.is_some() {
+        for (store, view, writes) in &plan.accesses {
+            let store = &nodes.stores[*store as usize].store;
+            for a in store.accesses.lock().iter() {
+                if (*writes || a.writes) && meet(store, &a.view, view) {
+                    profile::follows(&mut record, &a.task);
+                }
+            }
+        }
+        work.record = record;
+    }
+    let task = Arc::new(Task::new(work));
     for (store, view, writes) in &plan.accesses {
         let store = &nodes.stores[*store as usize].store;
         let mut accesses = store.accesses.lock();

@@ -161,6 +161,7 @@ impl<J: Job> Scheduler<J> {
     }
 
     fn run_tiles(&self, task: &Arc<Task<J>>, end: Option<Deadline>, stays: bool) {
+        task.job.entered();
         while let Some((phase, tile)) = task.claim() {
             if task.run(phase, tile) {
                 self.advance(task, phase + 1, stays);
@@ -169,6 +170,7 @@ impl<J: Job> Scheduler<J> {
                 break;
             }
         }
+        task.job.left();
     }
 
     /// For a thread that needs what busy tasks hold: runs tiles of one that is bound, or waits until something
