@@ -3,8 +3,7 @@
 // shared memory, learns from the tiles before it where they go, and writes each digit's keys side by side.
 // A warp has a run of 32 * ITEMS keys, read item by item across its lanes, so that ranks keep their order.
 struct Words16 { u64 w[16]; };
-// Blocks of a multiprocessor at once, which bounds the registers of each.
-enum { TILE = 256 * ITEMS, BLOCKS = 4 };
+enum { TILE = 256 * ITEMS };
 
 FN K key_of_bits(K bits, bool negative) { return negative ? (K)~bits : (K)(bits | TOP); }
 // Floats in the order of NumPy: NaN last; for places, zeros of both signs are equal.
