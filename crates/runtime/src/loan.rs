@@ -31,8 +31,6 @@ pub struct Lent {
 struct Home {
     store: Arc<Store>,
     hold: Hold,
-    /// There was nothing of it anywhere before.
-    new: bool,
 }
 
 impl Loan {
@@ -47,9 +45,8 @@ impl Loan {
                 ExecError::no_memory(e, op, at)
             };
             if share.writes {
-                let new = store.is_bare();
                 let hold = store.hold_home(op, at).map_err(refused)?;
-                loan.homes.push(Home { store: store.clone(), hold, new });
+                loan.homes.push(Home { store: store.clone(), hold });
             }
             let bytes = share.bytes + reserved::ALIGN;
             let block = pool::allocate_in(memory, bytes).map_err(refused)?;
@@ -73,9 +70,10 @@ impl Drop for Loan {
             unsafe { placed::free_in(self.memory, lent.block, lent.bytes) };
         }
         for home in self.homes.drain(..) {
-            home.store.let_go(home.hold);
-            if home.new && !self.begun {
-                home.store.release();
+            if self.begun {
+                home.store.let_go(home.hold);
+            } else {
+                home.store.give_up(home.hold);
             }
         }
     }

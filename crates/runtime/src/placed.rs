@@ -211,6 +211,13 @@ impl Store {
         }
     }
 
+    /// A store of which nothing is left anywhere: nobody had ever written it.
+    fn forget_if_none(&self, replicas: &[Replica]) {
+        if replicas.is_empty() && self.is_away() {
+            self.data.store(std::ptr::null_mut(), Ordering::Release);
+        }
+    }
+
     /// What a new replica should cover. On the only device the first small part of a store comes alone, the next one
     /// has the whole store come, so that a walk over an array does not move what is there again and again. Of several
     /// devices each has its parts; those that together are a box become one.
@@ -350,6 +357,18 @@ impl Store {
         })
     }
 
+    /// As `let_go`, by a task that has not begun: what was made for it and nobody else has used since goes.
+    pub(crate) fn give_up(&self, held: Hold) {
+        let mut replicas = self.placed.lock();
+        let unused = |r: &mut Replica| {
+            r.address == held.address && r.users == 1 && r.valid.is_empty() && r.owner == Owner::Replica
+        };
+        replicas.extract_if(.., unused).for_each(Replica::discard);
+        self.forget_if_none(&replicas);
+        drop(replicas);
+        self.let_go(held);
+    }
+
     /// As `hold`, for a box alone, in a block that the task has for it until `take_back`.
     pub(crate) fn lend(
         &self,
@@ -383,10 +402,7 @@ impl Store {
         let home = replicas.iter().position(|r| r.memory.is_host());
         let brought = home.map_or(Ok(()), |home| bring(&mut replicas, home, wrote));
         replicas.extract_if(.., |r| r.address == held.address).for_each(Replica::discard);
-        if replicas.is_empty() {
-            // Nobody had ever written it.
-            self.data.store(std::ptr::null_mut(), Ordering::Release);
-        }
+        self.forget_if_none(&replicas);
         self.leave_list(&mut replicas);
         brought
     }
