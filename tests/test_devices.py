@@ -506,3 +506,98 @@ def test_rows_and_columns_by_turns():
         """,
         TWO,
     )
+
+
+STENCIL = """
+        before = numpy.random.default_rng(5).random((500, 700))
+        a = np.array(before)
+        want = before.copy()
+        for _ in range(6):
+            a[1:-1, 1:-1] = 0.2 * (a[1:-1, 1:-1] + a[:-2, 1:-1] + a[2:, 1:-1] + a[1:-1, :-2] + a[1:-1, 2:])
+            want[1:-1, 1:-1] = 0.2 * (
+                want[1:-1, 1:-1] + want[:-2, 1:-1] + want[2:, 1:-1] + want[1:-1, :-2] + want[1:-1, 2:]
+            )
+        np.sync()
+"""
+
+
+def test_an_array_updated_from_its_neighbourhood_changes_places_with_the_result():
+    passes(
+        STENCIL
+        + """
+        copies, copied = channel("FB", "FB")
+        edges = 6 * 8 * (2 * 700 + 2 * 498)
+        assert copied == edges, (copied, edges)
+        assert channel("SYSTEM", "FB")[1] == before.nbytes
+        held = [i for i in np.memory().instances if i.memory.startswith("FB_MEM")]
+        assert len(held) == 1 and held[0].bytes == before.nbytes, held
+        assert numpy.allclose(numpy.asarray(a), want, rtol=1e-14)
+    """
+    )
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        "--gpus 3 --gpu-backend sim --fbmem 64 --min-gpu-chunk 1000",
+        "--gpus 1 --gpu-backend sim --fbmem 7 --min-gpu-chunk 1000",
+        "--gpus 1 --gpu-backend sim --fbmem 4 --min-gpu-chunk 1000",
+        "--gpus 1 --gpu-backend sim --fbmem 64 --min-gpu-chunk 10000000",
+        "--gpus 1 --gpu-backend sim --fbmem 64 --min-gpu-chunk 1000 --window-size 7",
+    ],
+)
+def test_updates_from_a_neighbourhood_wherever_there_is_room(config):
+    passes(STENCIL + "        assert numpy.allclose(numpy.asarray(a), want, rtol=1e-14)\n", config)
+
+
+def test_what_others_see_of_an_updated_array_is_right():
+    passes("""
+        x = np.array(numpy.arange(float(4 * N)).reshape(4, N))
+        edge, middle = x[0], x[1:3]
+        for _ in range(4):
+            x[:, 1:-1] = x[:, :-2] + x[:, 2:]
+            x[1:3] *= 0.5
+        y = numpy.arange(float(4 * N)).reshape(4, N)
+        for _ in range(4):
+            y[:, 1:-1] = y[:, :-2] + y[:, 2:]
+            y[1:3] *= 0.5
+        assert numpy.array_equal(edge, y[0]) and numpy.array_equal(middle, y[1:3]) and numpy.array_equal(x, y)
+        numpy.asarray(x)[2, 5] = 7
+        x[:, 1:-1] = x[:, :-2] + x[:, 2:]
+        assert float(x[2, 4]) == y[2, 3] + 7
+    """)
+
+
+def test_what_others_see_on_the_device_is_the_array():
+    """A simulated device lies in host memory, so ctypes can stand for another library."""
+    passes("""
+        import ctypes
+        from numloom import _core
+        x = np.array(numpy.arange(float(N)))
+        assert _core.device_interface(x) is None
+        y = x * 2
+        described, keeper = _core.device_interface(y)
+        assert described["shape"] == (N,) and described["typestr"] == "<f8" and described["strides"] is None
+        theirs = (ctypes.c_double * N).from_address(described["data"][0])
+        assert theirs[10] == 20
+        # What they write we read, on the device and at home, again and again.
+        theirs[10] = 1
+        assert float(y[10]) == 1
+        theirs[10] = 2
+        assert float(y[10]) == 2 and float((y + 1)[10]) == 3
+        # What we write they read, wherever the work was done.
+        y += 5
+        assert theirs[10] == 7
+        y[:10] = numpy.arange(10)
+        assert theirs[3] == 3
+        y[numpy.array([4, 4, 7])] = -1
+        assert theirs[4] == -1 and theirs[7] == -1
+        del keeper
+        z = y + 1
+        assert float(z[7]) == 0
+        # A view of it is told as one.
+        described, keeper = _core.device_interface(y.reshape(2, -1)[:, ::2])
+        assert described["strides"] == (N // 2 * 8, 16)
+        assert not hasattr(y, "__cuda_array_interface__"), "only real GPUs have it"
+        assert y.__dlpack_device__() == (1, 0)
+    """)

@@ -1,6 +1,8 @@
 //! Channels: the paths between memories that copies use. Every copy is counted.
 
 use crate::memory::Memory;
+use crate::profile;
+use crate::provenance::Provenance;
 use crate::rectangles::AXES;
 use crate::reserved;
 use crate::staging;
@@ -70,9 +72,12 @@ impl Shape {
 /// Both ends must have the bytes of a box of these extents, and nobody else may touch the second.
 pub unsafe fn copy(from: End, to: End, lens: &[usize; AXES]) -> Result<(), String> {
     let shape = Shape::of(lens, &from.steps, &to.steps);
+    let started = if profile::on() { profile::record::now() } else { 0 };
     // SAFETY: the caller's; blocks of different memories, or of different instances, do not overlap.
     unsafe { on_the_way(&from, &to, &shape) }.map_err(|e| e.to_string())?;
-    count(from.memory, to.memory, lens.iter().product());
+    let bytes = lens.iter().product();
+    profile::copied(from.memory, to.memory, started, bytes, Provenance::default());
+    count(from.memory, to.memory, bytes);
     Ok(())
 }
 

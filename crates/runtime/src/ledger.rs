@@ -3,6 +3,7 @@
 use crate::error::Account;
 use crate::grid::Block;
 use crate::memory::Memory;
+use crate::profile;
 use crate::provenance::Provenance;
 use crate::store::Store;
 use numloom_ir::{DType, Dims};
@@ -27,6 +28,9 @@ pub struct Instance {
     /// The operation that made the instance.
     pub op: &'static str,
     pub op_at: Provenance,
+    /// How often the array was read while it lay here, and when last; counted where a profile is written.
+    pub reads: u32,
+    pub last_read: u64,
     /// The store, only to ask about it while the instance is in the table.
     store: usize,
 }
@@ -88,7 +92,11 @@ fn enter(address: *mut u8, memory: Memory, block: Option<&Block>, store: &Store,
     let (dtype, shape) = (own.dtype, own.shape);
     let id = NEXT.fetch_add(1, Ordering::Relaxed);
     let store = store as *const Store as usize;
-    let instance = Instance { id, memory, bytes, dtype, shape, low, high, store_at, op, op_at, store };
+    let instance =
+        Instance { id, memory, bytes, dtype, shape, low, high, store_at, op, op_at, reads: 0, last_read: 0, store };
+    if profile::on() {
+        profile::born(&instance, memory.live());
+    }
     let mut table = TABLE.lock();
     let line = table.lines.entry(store_at).or_default();
     line.live += bytes;
@@ -105,6 +113,9 @@ pub fn forget(address: *mut u8, memory: Memory, bytes: usize) {
         && let Some(line) = table.lines.get_mut(&i.store_at)
     {
         line.live -= i.bytes;
+        if profile::on() {
+            profile::died(&i);
+        }
     }
 }
 
@@ -112,8 +123,41 @@ pub fn forget(address: *mut u8, memory: Memory, bytes: usize) {
 pub fn moved(from: *mut u8, to: *mut u8, memory: Memory) {
     let mut table = TABLE.lock();
     if let Some(mut i) = table.instances.remove(&(from as usize)) {
+        if profile::on() {
+            profile::died(&i);
+            i.id = NEXT.fetch_add(1, Ordering::Relaxed);
+        }
         i.memory = memory;
+        if profile::on() {
+            profile::born(&i, memory.live());
+        }
         table.instances.insert(to as usize, i);
+    }
+}
+
+/// The instances at two addresses have changed places.
+pub fn exchanged(a: *mut u8, b: *mut u8) {
+    let mut table = TABLE.lock();
+    let (x, y) = (table.instances.remove(&(a as usize)), table.instances.remove(&(b as usize)));
+    for (address, instance) in [(b, x), (a, y)] {
+        if let Some(i) = instance {
+            table.instances.insert(address as usize, i);
+        }
+    }
+}
+
+/// Somebody reads the array.
+pub fn read(store: &Store, now: u64) {
+    let mut table = TABLE.lock();
+    let at = store.ptr() as usize;
+    if let Some(i) = table.instances.get_mut(&at) {
+        (i.reads, i.last_read) = (i.reads + 1, now);
+        return;
+    }
+    // In several memories it has no address of its own.
+    let store = store as *const Store as usize;
+    for i in table.instances.values_mut().filter(|i| i.store == store) {
+        (i.reads, i.last_read) = (i.reads + 1, now);
     }
 }
 

@@ -1,6 +1,7 @@
 //! The runtime: from a recorded operation to its result. The modules in the order an operation meets them.
 
 pub mod array;
+mod dot;
 pub mod error;
 pub mod provenance;
 pub mod store;
@@ -28,7 +29,9 @@ mod fp;
 pub mod gpu;
 mod gpu_library;
 mod grid;
+mod kept;
 mod ledger;
+pub mod lent;
 mod loan;
 mod mapper;
 pub mod memory;
@@ -51,6 +54,8 @@ mod task;
 
 // where values enter Python, and a look inside
 mod explain;
+pub mod profile;
+mod swap;
 mod sync;
 
 pub use array::Array;

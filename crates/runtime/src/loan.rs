@@ -20,13 +20,13 @@ use std::sync::atomic::Ordering;
 pub struct Loan {
     memory: Memory,
     /// By store, in the order in which a slab's needs have them.
-    pub blocks: Vec<Lent>,
+    pub blocks: Vec<Borrowed>,
     homes: Vec<Home>,
     /// Work on a slab has begun.
     pub begun: bool,
 }
 
-pub struct Lent {
+pub struct Borrowed {
     pub store: Arc<Store>,
     pub block: *mut u8,
     bytes: usize,
@@ -54,7 +54,7 @@ impl Loan {
             }
             let bytes = share.bytes + reserved::ALIGN;
             let block = pool::allocate_in(memory, bytes).map_err(refused)?;
-            loan.blocks.push(Lent { store: store.clone(), block, bytes });
+            loan.blocks.push(Borrowed { store: store.clone(), block, bytes });
         }
         Ok(loan)
     }

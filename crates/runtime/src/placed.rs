@@ -52,8 +52,37 @@ impl Replica {
         self.memory == memory || self.memory.is_host() && memory.is_host()
     }
 
+    /// Whether another one can take its place: each has all of its store on the same device, and nobody works on them.
+    pub(crate) fn can_change_with(&self, other: &Replica, whole: &Rect) -> bool {
+        let free = |r: &Replica| r.users == 0 && r.owner == Owner::Replica && r.block.rect == *whole;
+        self.memory == other.memory && !self.memory.is_host() && free(self) && free(other)
+    }
+
+    /// The bytes change; what is up to date is left to the caller to say.
+    pub(crate) fn change_places(a: &mut Replica, b: &mut Replica) {
+        std::mem::swap(&mut a.address, &mut b.address);
+        b.valid = Rects::none();
+    }
+
+    /// These bytes have become new, here or elsewhere.
+    pub(crate) fn has_changed(&mut self, bytes: &Rects, here: bool) {
+        if here { self.valid.add_all(bytes) } else { self.valid.remove_all(bytes) }
+    }
+
+    pub(crate) fn valid(&self) -> &Rects {
+        &self.valid
+    }
+
+    pub(crate) fn memory(&self) -> Memory {
+        self.memory
+    }
+
+    pub(crate) fn address(&self) -> *mut u8 {
+        self.address
+    }
+
     /// Where a box that it covers begins.
-    fn end(&self, rect: &Rect) -> End {
+    pub(crate) fn end(&self, rect: &Rect) -> End {
         End { memory: self.memory, first: self.block.at(self.address, &rect.low), steps: *self.block.steps() }
     }
 
@@ -138,7 +167,7 @@ impl Hold {
 }
 
 /// Brings the parts of some boxes that are up to date somewhere to one of the replicas, from near by if it can be.
-pub fn bring(replicas: &mut [Replica], to: usize, wanted: &Rects) -> Result<(), NoMemory> {
+pub(crate) fn bring(replicas: &mut [Replica], to: usize, wanted: &Rects) -> Result<(), NoMemory> {
     let mut missing = wanted.within(&Rects::of(replicas[to].block.rect));
     missing.remove_all(&replicas[to].valid);
     let here = replicas[to].memory;
@@ -255,6 +284,7 @@ impl Store {
         loop {
             let mut replicas = self.placed.lock();
             self.enter(&mut replicas);
+            self.forget_copies_of_lent(&mut replicas);
             if let Some(k) = replicas.iter().position(|r| r.serves(memory) && r.block.rect.contains(rect)) {
                 let fetched = bring(&mut replicas, k, fetch);
                 let r = &mut replicas[k];
@@ -290,6 +320,35 @@ impl Store {
                 }
             }
         }
+    }
+
+    /// Somebody may have written what others see of it on a device since the last look.
+    fn forget_copies_of_lent(&self, replicas: &mut [Replica]) {
+        if self.lent.load(Ordering::Acquire) == 0 {
+            return;
+        }
+        let seen = |r: &Replica| !r.memory.is_host() && r.users > 0;
+        let Some(k) = replicas.iter().position(seen) else { return };
+        let newest = replicas[k].valid.clone();
+        replicas.iter_mut().enumerate().filter(|(j, _)| *j != k).for_each(|(_, r)| r.valid.remove_all(&newest));
+    }
+
+    /// What others see of it on a device is up to date there.
+    pub(crate) fn return_to_lent(&self) -> Result<(), NoMemory> {
+        let mut replicas = self.placed.lock();
+        let seen = |r: &Replica| !r.memory.is_host() && r.users > 0;
+        let whole = Rects::of(self.settled_grid(None).whole());
+        replicas.iter().position(seen).map_or(Ok(()), |k| bring(&mut replicas, k, &whole))
+    }
+
+    /// The bytes of a new store are somebody else's, on a device.
+    pub(crate) fn enter_foreign(&self, memory: Memory, p: *mut u8) {
+        let grid = self.settled_grid(None);
+        let block = Block::of(&grid, grid.whole());
+        let mut replica = Replica { users: 1, owner: Owner::Foreign, ..Replica::new(memory, block, p) };
+        replica.valid.add(grid.whole());
+        self.placed.lock().push(replica);
+        self.data.store(AWAY, Ordering::Release);
     }
 
     /// A new replica; it takes over from those in the same memory that it covers.

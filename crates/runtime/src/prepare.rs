@@ -13,12 +13,14 @@ use crate::operation::{Kind, Operation, Place, Source};
 use crate::packed;
 use crate::plan::{self, FusedPlan};
 use crate::pool;
+use crate::profile::record;
 use crate::provenance::Provenance;
 use crate::reserved;
 use crate::retire;
 use crate::stats;
 use crate::store::Store;
 use crate::streamed;
+use crate::swap;
 use crate::task::{Payload, Prepared, Work};
 use numloom_cpu::{Launch, Operand, Output, Raised};
 use numloom_ir::kernel::Instr;
@@ -40,7 +42,7 @@ fn bound(work: &Work) -> Result<Prepared> {
     match payload.as_ref() {
         None => Ok(Prepared::Done),
         Some(Payload::Fused { plan, stores, params, raised }) => {
-            if let Some(e) = poison(stores.iter()) {
+            if let Some(e) = poison(stores.iter()).or_else(|| poison_of_reads(plan, ops)) {
                 return Err(e);
             }
             fused(work, &FusedTask { ops, plan, stores, params, raised: Some(raised) })
@@ -209,6 +211,9 @@ fn fused(work: &Work, task: &FusedTask) -> Result<Prepared> {
         let _room = room(ops, stores.iter())?;
         return Ok(Prepared::Launch(Box::new(launch(&Bases::Host(ops), task, None)?)));
     }
+    if plan.swaps && swap::done(task)? {
+        return Ok(Prepared::Done);
+    }
     let touches = mapper::touches(plan, stores);
     let mut mapping = Mapping::begin(mapper::parts(plan, &touches));
     let parts = mapping.parts.clone();
@@ -277,6 +282,7 @@ fn late(work: &Work, ops: &[Operation], op: &Operation) -> Result<Prepared> {
         at: op.at,
         fresh: op.fresh,
         times: op.times,
+        recorded: op.recorded,
     };
     let nodes = node::build_one(&copy);
     let plan = plan::plan(&nodes, false);
@@ -293,6 +299,11 @@ pub fn sized(p: &Place) -> View {
         v.shape[0] = p.store.symbol.as_ref().and_then(|s| s.get().copied()).unwrap_or(0);
     }
     v
+}
+
+/// What a store stands in for has failed, and not the store.
+fn poison_of_reads(plan: &FusedPlan, ops: &[Operation]) -> Option<ExecError> {
+    if plan.swaps { poison(ops.iter().flat_map(|op| op.reads()).map(|p| &p.store)) } else { None }
 }
 
 fn poison<'a>(stores: impl Iterator<Item = &'a Arc<Store>>) -> Option<ExecError> {
@@ -387,13 +398,17 @@ fn count_traffic(plan: &FusedPlan, locals: &[(StoreId, usize)]) {
         let spot = &plan.operands[o as usize];
         if locals.iter().any(|(s, _)| *s == spot.store) { 0 } else { elements * spot.view.dtype.size() }
     };
+    let (mut read, mut written) = (0, 0);
     for i in &plan.compiled.kernel.instrs {
         match i {
-            Instr::Load { operand, .. } => stats::count(&stats::BYTES_READ, bytes(*operand)),
-            Instr::Store { operand, .. } => stats::count(&stats::BYTES_WRITTEN, bytes(*operand)),
+            Instr::Load { operand, .. } => read += bytes(*operand),
+            Instr::Store { operand, .. } => written += bytes(*operand),
             _ => {}
         }
     }
+    stats::count(&stats::BYTES_READ, read);
+    stats::count(&stats::BYTES_WRITTEN, written);
+    record::traffic(read as u64, written as u64);
 }
 
 fn domain_of(plan: &FusedPlan, slab: Option<&Slab>) -> Dims {

@@ -6,6 +6,7 @@ use crate::ledger;
 use crate::memory::{Memory, NoMemory};
 use crate::placed::{self, Replica};
 use crate::pool;
+use crate::profile;
 use crate::provenance::Provenance;
 use crate::reserved;
 use crate::spill;
@@ -37,6 +38,8 @@ pub struct Store {
     pub(crate) pending_writes: AtomicU32,
     /// Foreign code (NumPy, a buffer) sees the bytes: operations on it are not deferred.
     pub(crate) exposed: AtomicU32,
+    /// Foreign code sees the bytes on a device; see `lent`.
+    pub(crate) lent: AtomicU32,
     /// Counts recorded writes, so that what was derived from the contents knows when it is stale.
     version: AtomicU64,
     pub(crate) symbol: Option<Symbol>,
@@ -185,6 +188,7 @@ impl Store {
             pending_reads: AtomicU32::new(0),
             pending_writes: AtomicU32::new(0),
             exposed: AtomicU32::new(0),
+            lent: AtomicU32::new(0),
             version: AtomicU64::new(0),
             symbol: None,
             origin: None,
@@ -358,9 +362,11 @@ impl Store {
             self.data.store(from, Ordering::Release);
             return false;
         };
+        let started = if profile::on() { profile::record::now() } else { 0 };
         // SAFETY: both blocks have the store's size, and nobody else touches either.
         unsafe { std::ptr::copy_nonoverlapping(from, to, n) };
         let old = self.memory_of(from);
+        profile::copied(old, memory, started, n, self.provenance);
         if ledger::is_tracked(old, n) {
             ledger::moved(from, to, memory);
         } else {
