@@ -375,6 +375,10 @@ mod tests {
         assert!(fills(&columns, &cover));
         let block = Block::of(&grid, *cover.iter().next().expect("one box"));
         assert_eq!(block.bytes(), 99 * 32 + 32);
+        // The columns beside them are nobody else's, whichever way they are looked at.
+        let beside = own.slice(1, 14, 1, 36).transpose(&[1, 0]);
+        assert!(!cover.meets(&grid.cover(&beside)));
+        assert!(cover.meets(&grid.cover(&own.slice(1, 13, 1, 2))) && cover.meets(&grid.cover(&own.index(0, 3))));
         // Rows that are taken whole stay as they were.
         let rows = grid.hull(&own.slice(0, 10, 1, 4)).expect("not empty");
         assert!(Block::of(&grid, rows).is_straight());

@@ -4,7 +4,7 @@
 use crate::error::ExecError;
 use crate::gpu;
 use crate::grid::{self, Block};
-use crate::loan::{self, Lent};
+use crate::loan::{self, Borrowed};
 use crate::memory::{self, Memory};
 use crate::operation::Operation;
 use crate::placed::Hold;
@@ -279,7 +279,7 @@ impl Mapping {
         slab: &Slab,
         touches: &[Touch],
         ops: &[Operation],
-        blocks: &[Lent],
+        blocks: &[Borrowed],
     ) -> Result<(), ExecError> {
         for need in needs(touches, Some(slab)) {
             let Some(lent) = blocks.iter().find(|l| Arc::ptr_eq(&l.store, need.store)) else { continue };

@@ -19,20 +19,20 @@ use std::sync::atomic::Ordering;
 
 /// The bytes of a box of a store in one memory. In host memory it is the whole store, and there is one at most.
 pub struct Replica {
-    memory: Memory,
-    block: Block,
+    pub memory: Memory,
+    pub block: Block,
     /// Of the box's first byte.
-    address: *mut u8,
+    pub address: *mut u8,
     /// What is up to date.
-    valid: Rects,
+    pub valid: Rects,
     /// Tasks that work on it: it stays where it is.
-    users: u32,
-    owner: Owner,
+    pub users: u32,
+    pub owner: Owner,
 }
 
 /// Whose memory a replica lies in.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Owner {
+pub enum Owner {
     Replica,
     /// A task's, for as long as it works there. It goes without asking, so nothing counts on what it holds.
     Task,
@@ -44,7 +44,7 @@ enum Owner {
 unsafe impl Send for Replica {}
 
 impl Replica {
-    fn new(memory: Memory, block: Block, address: *mut u8) -> Replica {
+    pub fn new(memory: Memory, block: Block, address: *mut u8) -> Replica {
         Replica { memory, block, address, valid: Rects::none(), users: 0, owner: Owner::Replica }
     }
 
@@ -87,7 +87,7 @@ impl Replica {
     }
 
     /// Frees the bytes.
-    fn discard(self) {
+    pub fn discard(self) {
         ledger::forget(self.address, self.memory, self.block.bytes());
         if self.owner == Owner::Replica {
             // SAFETY: the replica is the only one to know the block, and it is going.
@@ -97,7 +97,7 @@ impl Replica {
 }
 
 /// Bytes left free in front of a box on a device, so that elements lie as they would in the whole store.
-fn lead(memory: Memory, block: &Block) -> usize {
+pub fn lead(memory: Memory, block: &Block) -> usize {
     if memory.is_host() { 0 } else { block.first() % reserved::ALIGN }
 }
 
@@ -112,7 +112,7 @@ fn allocate_block(memory: Memory, block: &Block) -> Result<(*mut u8, Memory), No
 
 /// # Safety
 /// The block must come from `allocate_block` or an eviction, and not be used afterwards.
-unsafe fn free_block(memory: Memory, p: *mut u8, block: &Block) {
+pub unsafe fn free_block(memory: Memory, p: *mut u8, block: &Block) {
     let lead = lead(memory, block);
     // SAFETY: the caller's.
     unsafe { free_in(memory, p.wrapping_sub(lead), block.bytes() + lead) };
@@ -134,7 +134,7 @@ pub unsafe fn free_in(memory: Memory, p: *mut u8, bytes: usize) {
 }
 
 /// Host memory for what leaves a device, without waiting for any: pinned memory first.
-fn refuge(bytes: usize) -> Option<(*mut u8, Memory)> {
+pub fn refuge(bytes: usize) -> Option<(*mut u8, Memory)> {
     if memory::is_made_to_fail() {
         return None;
     }
@@ -154,9 +154,9 @@ fn refuge(bytes: usize) -> Option<(*mut u8, Memory)> {
 /// A replica that is held: it stays until it is let go.
 #[derive(Clone, Copy)]
 pub struct Hold {
-    block: Block,
+    pub block: Block,
     /// Which replica: that of the block at this address.
-    address: *mut u8,
+    pub address: *mut u8,
 }
 
 impl Hold {
@@ -208,7 +208,7 @@ impl Store {
     }
 
     /// From an address to a list of replicas, with the host's as the first.
-    fn enter(&self, replicas: &mut Vec<Replica>) {
+    pub(crate) fn enter(&self, replicas: &mut Vec<Replica>) {
         while replicas.is_empty() {
             let p = self.data.load(Ordering::Acquire);
             if p.is_null() || p == AWAY {
@@ -229,7 +229,7 @@ impl Store {
     }
 
     /// Back to an address, once the host has the only replica and nobody works on it.
-    fn leave_list(&self, replicas: &mut Vec<Replica>) {
+    pub(crate) fn leave_list(&self, replicas: &mut Vec<Replica>) {
         if let [only] = replicas.as_slice()
             && only.memory.is_host()
             && only.users == 0
@@ -237,6 +237,13 @@ impl Store {
             let p = only.address;
             replicas.clear();
             self.data.store(p, Ordering::Release);
+        }
+    }
+
+    /// A store of which nothing is left anywhere: nobody had ever written it.
+    pub(crate) fn forget_if_none(&self, replicas: &[Replica]) {
+        if replicas.is_empty() && self.is_away() {
+            self.data.store(std::ptr::null_mut(), Ordering::Release);
         }
     }
 
@@ -345,7 +352,7 @@ impl Store {
     }
 
     /// A new replica; it takes over from those in the same memory that it covers.
-    fn add(
+    pub(crate) fn add(
         &self,
         replicas: &mut Vec<Replica>,
         memory: Memory,
@@ -387,67 +394,6 @@ impl Store {
             r.users = r.users.saturating_sub(1);
         }
         self.leave_list(&mut replicas);
-    }
-
-    /// Host memory for the whole store, kept until `let_go`, so that what a device has of it can go there.
-    pub(crate) fn hold_home(&self, op: &'static str, at: Provenance) -> Result<Hold, NoMemory> {
-        let grid = self.settled_grid(None);
-        let whole = Block::of(&grid, grid.whole());
-        let hold = || self.hold(Memory::System, &whole.rect, &Rects::none(), op, at);
-        hold().or_else(|e| {
-            let Some((p, memory)) = refuge(whole.bytes()) else { return Err(e) };
-            let mut replicas = self.placed.lock();
-            self.enter(&mut replicas);
-            if replicas.iter().any(|r| r.memory.is_host()) {
-                // SAFETY: nobody took it.
-                unsafe { free_block(memory, p, &whole) };
-            } else {
-                self.add(&mut replicas, memory, whole, p, op, at);
-            }
-            drop(replicas);
-            hold()
-        })
-    }
-
-    /// As `hold`, for a box alone, in a block that the task has for it until `take_back`.
-    pub(crate) fn lend(
-        &self,
-        memory: Memory,
-        p: *mut u8,
-        rect: &Rect,
-        fetch: &Rects,
-        op: &'static str,
-        at: Provenance,
-    ) -> Result<Hold, NoMemory> {
-        let block = Block::of(&self.settled_grid(None), *rect);
-        let address = p.wrapping_add(lead(memory, &block));
-        let held = Hold { block, address };
-        let mut replicas = self.placed.lock();
-        self.enter(&mut replicas);
-        ledger::note(address, memory, &block, self, op, at);
-        replicas.push(Replica { users: 1, owner: Owner::Task, ..Replica::new(memory, block, address) });
-        self.data.store(AWAY, Ordering::Release);
-        let new = replicas.len() - 1;
-        let fetched = bring(&mut replicas, new, fetch);
-        drop(replicas);
-        match fetched {
-            Ok(()) => Ok(held),
-            Err(e) => self.take_back(held, &Rects::none()).and(Err(e)),
-        }
-    }
-
-    /// The task has its block again; what it wrote there is at home.
-    pub(crate) fn take_back(&self, held: Hold, wrote: &Rects) -> Result<(), NoMemory> {
-        let mut replicas = self.placed.lock();
-        let home = replicas.iter().position(|r| r.memory.is_host());
-        let brought = home.map_or(Ok(()), |home| bring(&mut replicas, home, wrote));
-        replicas.extract_if(.., |r| r.address == held.address).for_each(Replica::discard);
-        if replicas.is_empty() {
-            // Nobody had ever written it.
-            self.data.store(std::ptr::null_mut(), Ordering::Release);
-        }
-        self.leave_list(&mut replicas);
-        brought
     }
 
     /// The address of byte zero in host memory, where a view is up to date, or the whole store. Devices keep what they
