@@ -33,7 +33,6 @@ def sum_of_products(g: Generator) -> Step | None:
 
 
 def transform(g: Generator) -> Step | None:
-    # Integers are not disturbed by the fuzzer, so that rounding near zero would pass for a difference.
     name = g.pick(lambda v: v.ndim >= 1 and v.dtype.kind in "fc" and is_tame(v))
     if name is None:
         return None
@@ -43,7 +42,9 @@ def transform(g: Generator) -> Step | None:
     options += [f"np.fft.fftn({name}, norm='ortho')", f"np.fft.irfft({name}, n=9, axis={axis})"]
     if v.dtype.kind != "c":
         options.append(f"np.fft.rfft({name}, axis={axis})")
-    return Step("fft", f"{new} = {rng.choice(options)}", (name,), defines=new, approx=True)
+    # A frequency that is not there is zero or a rounding error, as the implementation has it: measured by all of them.
+    code = f"np.abs({rng.choice(options)}) + (1 + np.abs({name}).sum())"
+    return Step("fft", f"{new} = {code}", (name,), defines=new, approx=True)
 
 
 def system(g: Generator) -> Step | None:
@@ -52,6 +53,10 @@ def system(g: Generator) -> Step | None:
         return None
     n, new = g.scope[name].shape[0], g.fresh()
     matrix = f"{name} @ {name}.T + np.eye({n}) * (1 + np.abs({name}).sum())"
-    options = [f"np.linalg.solve({matrix}, np.ones({n}))", f"np.linalg.inv({matrix})", f"np.linalg.cholesky({matrix})"]
+    options = [
+        f"np.linalg.solve({matrix}, np.ones({n}))",
+        f"np.linalg.inv({matrix}) + 1",
+        f"np.linalg.cholesky({matrix}) + 1",
+    ]
     options += [f"np.linalg.svdvals({matrix})", f"np.linalg.eigvalsh({matrix})", f"np.linalg.norm({name}, 'nuc')"]
     return Step("linalg", f"{new} = {g.rng.choice(options)}", (name,), defines=new, approx=True)
