@@ -96,6 +96,15 @@ impl Axis {
         }
     }
 
+    /// One element of a lane.
+    ///
+    /// # Safety
+    /// As for `scatter`.
+    #[inline(always)]
+    pub unsafe fn put<T: Number>(&self, start: isize, i: usize, z: Complex<T>) {
+        write(self.dtype, self.ptr.offset(start + i as isize * self.step), z)
+    }
+
     /// The lanes back into the view, each element through `f(lane, i)`.
     ///
     /// # Safety

@@ -115,7 +115,7 @@ impl Split {
 }
 
 /// The n-th roots of unity, from two short tables: one of every `FINE`-th, one of the first `FINE`.
-struct Roots {
+pub struct Roots {
     n: usize,
     coarse: Vec<Complex<f64>>,
     fine: Vec<Complex<f64>>,
@@ -124,7 +124,7 @@ struct Roots {
 const FINE: usize = 1024;
 
 impl Roots {
-    fn new(n: usize, inverse: bool) -> Result<Roots, LibraryError> {
+    pub fn new(n: usize, inverse: bool) -> Result<Roots, LibraryError> {
         let sign = if inverse { TAU } else { -TAU };
         let table = |count: usize, step: usize| -> Result<Vec<Complex<f64>>, LibraryError> {
             let mut made = room(count)?;
@@ -136,11 +136,15 @@ impl Roots {
         Ok(Roots { n, coarse: table(n / FINE + 1, FINE)?, fine: table(FINE, 1)? })
     }
 
+    pub fn at(&self, i: usize) -> Complex<f64> {
+        self.coarse[i / FINE] * self.fine[i % FINE]
+    }
+
     /// Multiplies `z[r]` by the root number `r * c`.
     fn turn<T: Number>(&self, z: &mut [Complex<T>], c: usize) {
         let mut at = 0;
         for z in z {
-            let w = self.coarse[at / FINE] * self.fine[at % FINE];
+            let w = self.at(at);
             *z = *z * Complex::new(T::narrow(w.re), T::narrow(w.im));
             at += c;
             if at >= self.n {

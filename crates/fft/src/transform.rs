@@ -1,5 +1,6 @@
 //! The operation: a transform of every lane along one axis.
 
+use crate::half::Half;
 use crate::lanes::{Axis, room};
 use crate::number::Number;
 use crate::split::Split;
@@ -30,6 +31,7 @@ pub struct Fft {
     scale: f64,
     in_place: bool,
     middle: Scratch,
+    spectrum: Scratch,
 }
 
 /// Elements of a tile, about, and lanes that are fetched together where they are not dense.
@@ -41,7 +43,7 @@ const GROUPED: usize = 1 << 14;
 impl Fft {
     /// `in_place`: input and output are one and the same view.
     pub fn new(kind: Kind, axis: usize, n: usize, inverse: bool, scale: f64, in_place: bool) -> Fft {
-        Fft { kind, axis, n, inverse, scale, in_place, middle: Scratch::default() }
+        Fft { kind, axis, n, inverse, scale, in_place, middle: Scratch::default(), spectrum: Scratch::default() }
     }
 
     fn fits(&self, args: &Args) -> bool {
@@ -62,6 +64,11 @@ impl Fft {
     /// How a few long lanes are split.
     fn split(&self, lanes: usize) -> Option<Split> {
         if self.kind == Kind::Complex && lanes <= 2 { Split::new(self.n, self.inverse) } else { None }
+    }
+
+    /// How a few long lanes of real numbers are.
+    fn half(&self, lane: Axis, lanes: usize) -> Option<Half> {
+        if self.kind == Kind::RealToHalf && lanes <= 2 { Half::new(self.n, lane) } else { None }
     }
 
     fn tiles(&self, lanes: usize) -> usize {
@@ -86,6 +93,19 @@ impl Fft {
             return match phase {
                 0 => split.columns(from, x_at, middle.as_mut_ptr(), tile % tiles),
                 _ => split.rows(middle.as_ptr(), to, out_at, scale, tile % tiles),
+            };
+        }
+        if let Some(half) = self.half(from, lanes) {
+            let (pairs, scale) = (self.n / 2, T::narrow(self.scale));
+            let (lane, tiles) = (tile / half.tiles(phase), half.tiles(phase));
+            let middle = self.middle.get::<Complex<T>>(lanes * pairs)?.add(lane * pairs);
+            let spectrum = self.spectrum.get::<Complex<T>>(lanes * pairs)?.add(lane * pairs);
+            walk.seek(lane);
+            let [x_at, out_at] = walk.offsets;
+            return match phase {
+                0 => half.split.columns(half.pairs_of(from), x_at, middle, tile % tiles),
+                1 => half.split.rows(middle, half.spectrum_in(spectrum), 0, T::one(), tile % tiles),
+                _ => half.combine(spectrum, to, out_at, scale, tile % tiles),
             };
         }
         self.whole::<T>(from, to, walk, piece(lanes, self.tiles(lanes), tile))
@@ -280,6 +300,9 @@ impl LibraryOp for Fft {
         let lanes: usize = without(&args.ins[0], self.axis).0.iter().product();
         if lanes == 0 {
             return smallvec![0];
+        }
+        if let Some(half) = self.half(Axis::of(&args.ins[0], self.axis), lanes) {
+            return (0..3).map(|phase| lanes * half.tiles(phase)).collect();
         }
         match self.split(lanes) {
             Some(split) => smallvec![lanes * split.tiles(0), lanes * split.tiles(1)],

@@ -2,10 +2,18 @@
 
 use crate::batch::Call;
 use crate::matrix::{Field, failed, is_finite, load, store, store_run, typed};
+use crate::tridiagonal;
 use faer::diag::Diag;
 use faer::dyn_stack::{MemBuffer, MemStack};
-use faer::linalg::evd::{ComputeEigenvectors, self_adjoint_evd, self_adjoint_evd_scratch};
-use faer::{Mat, Par};
+use faer::linalg::evd::{
+    ComputeEigenvectors, self_adjoint_evd, self_adjoint_evd_scratch, tridiagonal_self_adjoint_evd,
+};
+use faer::linalg::householder::{
+    apply_block_householder_sequence_on_the_left_in_place_scratch,
+    apply_block_householder_sequence_on_the_left_in_place_with_conj,
+};
+use faer::prelude::ReborrowMut;
+use faer::{ColRef, Conj, Mat, Par, c64};
 use numloom_library::LibraryError;
 
 const NOT_CONVERGED: &str = "Eigenvalues did not converge";
@@ -27,6 +35,62 @@ fn factor<T: Field>(a: &Mat<T>, vectors: Option<&mut Mat<T>>, par: Par) -> Resul
     }
 }
 
+/// Symmetric matrices of this side or more are reduced by our own means, which use several workers.
+const LARGE: usize = 128;
+
+/// As `factor`, for real numbers that are far from overflow in their squares.
+fn factor_real(a: Mat<f64>, vectors: Option<&mut Mat<f64>>, par: Par) -> Result<Diag<f64>, LibraryError> {
+    if !is_finite(a.as_ref()) {
+        return failed(NOT_CONVERGED);
+    }
+    let n = a.nrows();
+    let largest = a.norm_max();
+    if n < LARGE || !(1e-100..1e100).contains(&largest) {
+        return factor(&a, vectors, par);
+    }
+    let t = tridiagonal::reduce(a, par);
+    let (diagonal, below) = (ColRef::from_slice(&t.diagonal).as_diagonal(), ColRef::from_slice(&t.below).as_diagonal());
+    let mut values = Diag::<f64>::zeros(n);
+    let kind = if vectors.is_some() { ComputeEigenvectors::Yes } else { ComputeEigenvectors::No };
+    let mut memory = MemBuffer::new(self_adjoint_evd_scratch::<f64>(n, kind, par, Default::default()));
+    let mut vectors = vectors.map(|v| v.as_mut());
+    let stack = MemStack::new(&mut memory);
+    let room = vectors.rb_mut();
+    if tridiagonal_self_adjoint_evd(diagonal, below, values.as_mut(), room, par, stack, Default::default()).is_err() {
+        return failed(NOT_CONVERGED);
+    }
+    if let Some(vectors) = vectors {
+        let block = t.coefficients.nrows();
+        let request = apply_block_householder_sequence_on_the_left_in_place_scratch::<f64>(n - 1, block, n);
+        apply_block_householder_sequence_on_the_left_in_place_with_conj(
+            t.reflections.submatrix(1, 0, n - 1, n - 1),
+            t.coefficients.as_ref(),
+            Conj::No,
+            vectors.subrows_mut(1, n - 1),
+            par,
+            MemStack::new(&mut MemBuffer::new(request)),
+        );
+    }
+    Ok(values)
+}
+
+/// A type with its way to the eigenvalues of Hermitian matrices.
+trait Hermitian: Field {
+    fn eigen(a: Mat<Self>, vectors: Option<&mut Mat<Self>>, par: Par) -> Result<Diag<Self>, LibraryError>;
+}
+
+impl Hermitian for f64 {
+    fn eigen(a: Mat<f64>, vectors: Option<&mut Mat<f64>>, par: Par) -> Result<Diag<f64>, LibraryError> {
+        factor_real(a, vectors, par)
+    }
+}
+
+impl Hermitian for c64 {
+    fn eigen(a: Mat<c64>, vectors: Option<&mut Mat<c64>>, par: Par) -> Result<Diag<c64>, LibraryError> {
+        factor(&a, vectors, par)
+    }
+}
+
 unsafe fn lower_triangle<T: Field>(call: &Call<'_>) -> Mat<T> {
     let a = load::<T>(&call.ins[0]);
     if call.option { a.adjoint().to_owned() } else { a }
@@ -36,7 +100,7 @@ pub unsafe fn eigh(call: &Call<'_>) -> Result<(), LibraryError> {
     typed!(call.ins[0].dtype, T => {
         let a = lower_triangle::<T>(call);
         let mut vectors = Mat::<T>::zeros(a.nrows(), a.nrows());
-        let values = factor(&a, Some(&mut vectors), call.par)?;
+        let values = T::eigen(a, Some(&mut vectors), call.par)?;
         store_run(values.column_vector().iter().copied(), &call.outs[0]);
         store::<T>(vectors.as_ref(), &call.outs[1]);
         Ok(())
@@ -45,7 +109,7 @@ pub unsafe fn eigh(call: &Call<'_>) -> Result<(), LibraryError> {
 
 pub unsafe fn values(call: &Call<'_>) -> Result<(), LibraryError> {
     typed!(call.ins[0].dtype, T => {
-        let values = factor(&lower_triangle::<T>(call), None, call.par)?;
+        let values = T::eigen(lower_triangle::<T>(call), None, call.par)?;
         store_run(values.column_vector().iter().copied(), &call.outs[0]);
         Ok(())
     })

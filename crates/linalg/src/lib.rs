@@ -10,6 +10,8 @@ mod lu;
 mod matrix;
 mod qr;
 mod svd;
+mod symmetric;
 mod triangular;
+mod tridiagonal;
 
 pub use batch::{Call, Factor, ROWS, Row};

@@ -100,7 +100,7 @@ fn eliminate<T: Field>(a: &mut Mat<T>, order: &mut [usize]) -> bool {
             continue;
         }
         for i in k + 1..n {
-            a[(i, k)] = a[(i, k)] / pivot;
+            a[(i, k)] /= pivot;
         }
         for j in k + 1..n {
             let above = a[(k, j)];
@@ -119,14 +119,14 @@ fn substitute<T: Field>(factors: &Mat<T>, x: &mut Mat<T>) {
         for k in 0..n {
             let known = x[(k, j)];
             for i in k + 1..n {
-                x[(i, j)] = x[(i, j)] - factors[(i, k)] * known;
+                x[(i, j)] -= factors[(i, k)] * known;
             }
         }
         for k in (0..n).rev() {
             let known = x[(k, j)] / factors[(k, k)];
             x[(k, j)] = known;
             for i in 0..k {
-                x[(i, j)] = x[(i, j)] - factors[(i, k)] * known;
+                x[(i, j)] -= factors[(i, k)] * known;
             }
         }
     }

@@ -2,6 +2,7 @@
 
 import os
 
+from .algebra import sum_of_products, system, transform
 from .arrays import assign, clip, convert, copy, create, create_more, view
 from .beyond import function, shared_with_numpy
 from .elementwise import binary, chain, chunks, in_place, operator, stencil, unary
@@ -37,6 +38,9 @@ WEIGHTS = {
     cumulate: 2,
     join: 3,
     matmul: 2,
+    sum_of_products: 1,
+    transform: 1,
+    system: 1,
     function: 4,
     shared_with_numpy: 2,
     read: 5,

@@ -1,0 +1,62 @@
+"""Sums of products, transforms and systems of equations; only what is well conditioned."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy
+
+from ..program import Step
+
+if TYPE_CHECKING:
+    from ..generator import Generator
+
+SIZE = 2000
+
+
+def is_tame(v: numpy.ndarray) -> bool:
+    """Small, finite, and far from overflow in sums of its squares; halves are summed in another order."""
+    fits = 0 < v.size <= SIZE and v.dtype != numpy.float16
+    return bool(fits and numpy.isfinite(v).all() and numpy.abs(v.astype(complex)).max() < 1e6)
+
+
+def sum_of_products(g: Generator) -> Step | None:
+    name = g.pick(lambda v: v.ndim == 2 and is_tame(v))
+    if name is None:
+        return None
+    texts = ["ij->j", "ij->ji", "ij,ij->i", "ij,kj->ik", "ij,ik->kj", "ij,kj,kl->il", "ij,kl->ki", "ij,ij->"]
+    text = g.rng.choice(texts)
+    operands = ", ".join([name] * (1 + text.count(",")))
+    new = g.fresh()
+    inexact = g.scope[name].dtype.kind in "fc"
+    return Step("einsum", f"{new} = np.einsum({text!r}, {operands})", (name,), defines=new, approx=inexact)
+
+
+def transform(g: Generator) -> Step | None:
+    name = g.pick(lambda v: v.ndim >= 1 and v.dtype.kind in "fc" and is_tame(v))
+    if name is None:
+        return None
+    v, rng, new = g.scope[name], g.rng, g.fresh()
+    axis = rng.randrange(v.ndim)
+    options = [f"np.fft.fft({name}, axis={axis})", f"np.fft.ifft({name}, n=12, axis={axis})"]
+    options += [f"np.fft.fftn({name}, norm='ortho')", f"np.fft.irfft({name}, n=9, axis={axis})"]
+    if v.dtype.kind != "c":
+        options.append(f"np.fft.rfft({name}, axis={axis})")
+    # A frequency that is not there is zero or a rounding error, as the implementation has it: measured by all of them.
+    code = f"np.abs({rng.choice(options)}) + (1 + np.abs({name}).sum())"
+    return Step("fft", f"{new} = {code}", (name,), defines=new, approx=True)
+
+
+def system(g: Generator) -> Step | None:
+    name = g.pick(lambda v: v.ndim == 2 and v.dtype == numpy.float64 and is_tame(v) and v.shape[0] <= 40)
+    if name is None:
+        return None
+    n, new = g.scope[name].shape[0], g.fresh()
+    matrix = f"{name} @ {name}.T + np.eye({n}) * (1 + np.abs({name}).sum())"
+    options = [
+        f"np.linalg.solve({matrix}, np.ones({n}))",
+        f"np.linalg.inv({matrix}) + 1",
+        f"np.linalg.cholesky({matrix}) + 1",
+    ]
+    options += [f"np.linalg.svdvals({matrix})", f"np.linalg.eigvalsh({matrix})", f"np.linalg.norm({name}, 'nuc')"]
+    return Step("linalg", f"{new} = {g.rng.choice(options)}", (name,), defines=new, approx=True)
