@@ -43,6 +43,7 @@ class _OurBitGenerator(numpy.random.BitGenerator):
 
     _noun = "RNG"
     _stream: BitStream
+    _seeds: Any
 
     def __init__(self, seed: Any = None) -> None:
         self._begin(seed)
@@ -63,7 +64,7 @@ class _OurBitGenerator(numpy.random.BitGenerator):
             raise ValueError("n_children must be non-negative")
         if not isinstance(self._seeds, ISpawnableSeedSequence):
             raise TypeError("The underlying SeedSequence does not implement spawning.")
-        return [type(self)(seed=seeds) for seeds in self._seeds.spawn(n_children)]  # type: ignore[attr-defined]
+        return [type(self)(seed=seeds) for seeds in self._seeds.spawn(n_children)]
 
     def __getstate__(self) -> Any:
         return self.state, self._seeds
@@ -85,7 +86,7 @@ class _OurBitGenerator(numpy.random.BitGenerator):
     def _words(self) -> Any:
         raise NotImplementedError
 
-    def random_raw(self, size: Any = None, output: bool = True) -> Any:
+    def random_raw(self, size: Any = None, output: Any = True) -> Any:
         if output and size is None:
             return self._stream.raw()
         if output:
@@ -103,9 +104,9 @@ class _OurBitGenerator(numpy.random.BitGenerator):
         return value
 
     def _jumped(self, steps: int) -> Any:
-        made = type(self)()
+        made: Any = type(self)()
         made.state = self.state
-        return made.advance(steps)  # type: ignore[attr-defined]
+        return made.advance(steps)
 
 
 class _Pcg(_OurBitGenerator):
@@ -113,7 +114,7 @@ class _Pcg(_OurBitGenerator):
         return [int(word) for word in self.seed_seq.generate_state(4, numpy.uint64)]
 
     @property
-    def state(self) -> dict[str, Any]:
+    def state(self) -> Any:
         state, inc, (has, half) = self._stream.get()
         return {
             "bit_generator": type(self).__name__,
@@ -151,7 +152,7 @@ class SFC64(_OurBitGenerator):
         return [int(word) for word in self.seed_seq.generate_state(3, numpy.uint64)]
 
     @property
-    def state(self) -> dict[str, Any]:
+    def state(self) -> Any:
         words, (has, half) = self._stream.get()
         return {
             "bit_generator": type(self).__name__,
@@ -185,7 +186,7 @@ class Philox(_OurBitGenerator):
         self._stream = BitStream("Philox", (key, counter), self.capsule, self.lock)
 
     @property
-    def state(self) -> dict[str, Any]:
+    def state(self) -> Any:
         counter, key, buffer, at, (has, half) = self._stream.get()
         return {
             "bit_generator": type(self).__name__,
@@ -250,10 +251,10 @@ class MT19937(_OurBitGenerator):
             raise ValueError("Seed array must be 1-d")
         if ((seeds > 2**32 - 1) | (seeds < 0)).any():
             raise ValueError("Seed must be between 0 and 2**32 - 1")
-        return seeds.tolist()  # type: ignore[no-any-return]
+        return seeds.tolist()
 
     @property
-    def state(self) -> dict[str, Any]:
+    def state(self) -> Any:
         key, at = self._stream.get()
         words = numpy.frombuffer(key, dtype=numpy.uint32).copy()
         return {"bit_generator": type(self).__name__, "state": {"key": words, "pos": at}}
@@ -271,7 +272,8 @@ class MT19937(_OurBitGenerator):
     def jumped(self, jumps: int = 1) -> MT19937:
         # NumPy has the polynomial of the jump.
         theirs = numpy.random.MT19937()
-        theirs.state = {**self.state, "bit_generator": "MT19937"}
+        state: Any = {**self.state, "bit_generator": "MT19937"}
+        theirs.state = state
         made = type(self)()
         made.state = {**theirs.jumped(jumps).state, "bit_generator": type(self).__name__}
         return made

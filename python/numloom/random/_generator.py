@@ -170,5 +170,5 @@ def default_rng(seed: Any = None) -> Generator:
     if isinstance(seed, numpy.random.Generator):
         return Generator(seed.bit_generator)
     if isinstance(seed, numpy.random.RandomState):
-        return Generator(seed._bit_generator)  # type: ignore[attr-defined]
+        return Generator(seed._bit_generator)
     return Generator(PCG64(seed))
