@@ -5,13 +5,16 @@ from __future__ import annotations
 import ast
 import os
 import re
+import shutil
 from pathlib import Path
 
 import numpy
 
 MODULE = os.environ.get("NUMLOOM_TEST_MODULE", "numloom")
-SOURCE = Path(numpy.__file__).parent / "_core" / "tests"
+SOURCES = [Path(numpy.__file__).parent / area / "tests" for area in ("_core", "random")]
 FILES = ["test_umath", "test_multiarray", "test_indexing", "test_ufunc", "test_shape_base", "test_numeric"]
+FILES += ["test_generator_mt19937", "test_generator_mt19937_regressions", "test_random", "test_randomstate"]
+FILES += ["test_randomstate_regression", "test_seed_sequence", "test_smoke", "test_direct"]
 
 # Modules whose names come from the module under test; everything else stays NumPy's.
 SWAPPED = ["_core", "_core.umath", "_core.shape_base", "_core.multiarray", "_core.numeric", "random", "lib", "testing"]
@@ -60,6 +63,14 @@ def rewrite(source: str) -> str:
     return text.replace("transpose(np.random.permutation(5))", "transpose(*np.random.permutation(5).tolist())")
 
 
+def source_of(name: str) -> Path:
+    return next(folder / f"{name}.py" for folder in SOURCES if (folder / f"{name}.py").exists())
+
+
 def write_all(folder: Path, files: list[str]) -> None:
     for name in files:
-        (folder / f"{name}.py").write_text(rewrite((SOURCE / f"{name}.py").read_text()))
+        source = source_of(name)
+        (folder / f"{name}.py").write_text(rewrite(source.read_text()))
+        if (source.parent / "data").is_dir():
+            # Some tests read what lies beside them.
+            shutil.copytree(source.parent / "data", folder / "data", dirs_exist_ok=True)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy
 from numpy.random.bit_generator import ISeedSequence, ISpawnableSeedSequence
 
-from numloom._core import BitStream, Scalar, Unsupported, draw_raw, ndarray, to_numpy
+from numloom._core import BitStream, Scalar, Unsupported, adopt_numpy, draw_raw, ndarray, to_numpy
 from numloom.random._seeding import SeedSequence
 
 
@@ -36,6 +36,17 @@ def _integer_words(value: Any, name: str, count: int) -> list[int]:
 
 def _remade(made: type) -> Any:
     return made()
+
+
+def _array(words: Any, dtype: Any = numpy.uint64) -> Any:
+    """Words of a state as one of our arrays."""
+    return adopt_numpy(numpy.array(words, dtype=dtype))
+
+
+def _numbers(words: Any, count: int) -> list[int]:
+    """The first `count` words of an array of a state that was given."""
+    words = to_numpy(words) if isinstance(words, ndarray) else words
+    return [int(words[i]) for i in range(count)]
 
 
 class _OurBitGenerator(numpy.random.BitGenerator):
@@ -156,7 +167,7 @@ class SFC64(_OurBitGenerator):
         words, (has, half) = self._stream.get()
         return {
             "bit_generator": type(self).__name__,
-            "state": {"state": numpy.array(words, dtype=numpy.uint64)},
+            "state": {"state": _array(words)},
             "has_uint32": has,
             "uinteger": half,
         }
@@ -166,7 +177,7 @@ class SFC64(_OurBitGenerator):
         value = self._checked(value)
         words = numpy.empty(4, dtype=numpy.uint64)
         words[:] = value["state"]["state"]
-        self._stream.set(([int(word) for word in words], (value["has_uint32"], value["uinteger"])))
+        self._stream.set((_numbers(words, 4), (value["has_uint32"], value["uinteger"])))
 
 
 class Philox(_OurBitGenerator):
@@ -190,8 +201,8 @@ class Philox(_OurBitGenerator):
         counter, key, buffer, at, (has, half) = self._stream.get()
         return {
             "bit_generator": type(self).__name__,
-            "state": {"counter": numpy.array(counter, dtype=numpy.uint64), "key": numpy.array(key, dtype=numpy.uint64)},
-            "buffer": numpy.array(buffer, dtype=numpy.uint64),
+            "state": {"counter": _array(counter), "key": _array(key)},
+            "buffer": _array(buffer),
             "buffer_pos": at,
             "has_uint32": has,
             "uinteger": half,
@@ -200,9 +211,8 @@ class Philox(_OurBitGenerator):
     @state.setter
     def state(self, value: Any) -> None:
         value = self._checked(value)
-        counter = [int(value["state"]["counter"][i]) for i in range(4)]
-        key = [int(value["state"]["key"][i]) for i in range(2)]
-        buffer = [int(value["buffer"][i]) for i in range(4)]
+        counter, key = _numbers(value["state"]["counter"], 4), _numbers(value["state"]["key"], 2)
+        buffer = _numbers(value["buffer"], 4)
         half = (value["has_uint32"], value["uinteger"])
         self._stream.set((counter, key, buffer, value["buffer_pos"], half))
 
@@ -256,7 +266,7 @@ class MT19937(_OurBitGenerator):
     @property
     def state(self) -> Any:
         key, at = self._stream.get()
-        words = numpy.frombuffer(key, dtype=numpy.uint32).copy()
+        words = _array(numpy.frombuffer(key, dtype=numpy.uint32), numpy.uint32)
         return {"bit_generator": type(self).__name__, "state": {"key": words, "pos": at}}
 
     @state.setter
@@ -266,8 +276,7 @@ class MT19937(_OurBitGenerator):
                 raise ValueError("state is not a legacy MT19937 state")
             value = {"bit_generator": "MT19937", "state": {"key": value[1], "pos": value[2]}}
         value = self._checked(value)
-        key = value["state"]["key"]
-        self._stream.set(([int(key[i]) for i in range(624)], value["state"]["pos"]))
+        self._stream.set((_numbers(value["state"]["key"], 624), value["state"]["pos"]))
 
     def jumped(self, jumps: int = 1) -> MT19937:
         # NumPy has the polynomial of the jump.

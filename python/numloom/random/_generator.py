@@ -9,6 +9,7 @@ from typing import Any
 import numpy
 import numpy.random
 
+import numloom
 from numloom._core import (
     Unsupported,
     copyto,
@@ -44,7 +45,7 @@ class Generator(_ORIGINAL):
         yield _ORIGINAL(self.bit_generator)
 
     def __reduce__(self) -> Any:
-        return Generator, (self.bit_generator,)
+        return _remade, (self.bit_generator,), None
 
     def __setstate__(self, bit_generator: Any) -> None:
         if isinstance(bit_generator, dict):
@@ -159,6 +160,12 @@ for _name in ("multivariate_normal",):
     _method.__name__, _method.__doc__ = _name, getattr(_ORIGINAL, _name).__doc__
     _method.__wrapped__ = getattr(_ORIGINAL, _name)
     setattr(Generator, _name, _method)
+
+
+def _remade(bit_generator: Any, constructor: Any = None) -> Generator:
+    """A generator out of a pickle; old ones have names, and a constructor of bit generators."""
+    made = getattr(numloom.random, bit_generator)() if isinstance(bit_generator, str) else bit_generator
+    return Generator(made)
 
 
 def default_rng(seed: Any = None) -> Generator:
