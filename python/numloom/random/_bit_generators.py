@@ -12,6 +12,8 @@ from numpy.random.bit_generator import ISeedSequence, ISpawnableSeedSequence
 from numloom._core import BitStream, Scalar, Unsupported, adopt_numpy, draw_raw, ndarray, to_numpy
 from numloom.random._seeding import SeedSequence
 
+__all__ = ["MT19937", "PCG64", "PCG64DXSM", "SFC64", "Philox"]
+
 
 def stream_of(bit_generator: Any) -> BitStream:
     """The stream of any bit generator."""
