@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import os
 import re
+import shutil
 from pathlib import Path
 
 import numpy
@@ -13,6 +14,10 @@ MODULE = os.environ.get("NUMLOOM_TEST_MODULE", "numloom")
 SOURCES = [Path(numpy.__file__).parent / area / "tests" for area in ("_core", "linalg", "fft")]
 FILES = ["test_umath", "test_multiarray", "test_indexing", "test_ufunc", "test_shape_base", "test_numeric"]
 FILES += ["test_linalg", "test_pocketfft", "test_helper", "test_einsum"]
+SOURCES = [Path(numpy.__file__).parent / area / "tests" for area in ("_core", "random")]
+FILES = ["test_umath", "test_multiarray", "test_indexing", "test_ufunc", "test_shape_base", "test_numeric"]
+FILES += ["test_generator_mt19937", "test_generator_mt19937_regressions", "test_random", "test_randomstate"]
+FILES += ["test_randomstate_regression", "test_seed_sequence", "test_smoke", "test_direct"]
 
 # Modules whose names come from the module under test; everything else stays NumPy's.
 SWAPPED = ["_core", "_core.umath", "_core.shape_base", "_core.multiarray", "_core.numeric", "random", "lib", "testing"]
@@ -69,3 +74,8 @@ def source_of(name: str) -> Path:
 def write_all(folder: Path, files: list[str]) -> None:
     for name in files:
         (folder / f"{name}.py").write_text(rewrite(source_of(name).read_text()))
+        source = source_of(name)
+        (folder / f"{name}.py").write_text(rewrite(source.read_text()))
+        if (source.parent / "data").is_dir():
+            # Some tests read what lies beside them.
+            shutil.copytree(source.parent / "data", folder / "data", dirs_exist_ok=True)

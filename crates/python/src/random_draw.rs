@@ -11,6 +11,7 @@ use errors::Unsupported;
 use numloom_ir::view::Order;
 use numloom_ir::{DType, Dims, Value};
 use numloom_library::{LibraryOp, RawView};
+use numloom_random::ahead::{self, Ahead};
 use numloom_random::bounded::{Bounded, Buffer, Width};
 use numloom_random::draw::{KeptAfter, OneByOne, Parameter, each};
 use numloom_random::fixed::{Fill, Fixed};
@@ -209,7 +210,7 @@ pub fn draw_distribution<'py>(
         let element = stream.locked(py, |state| {
             let mut kept = kept.0.lock();
             with_bits!(state, b => {
-                let mut draw = Draw { bits: b, kept: *kept, binomial: None };
+                let mut draw = Draw::new(b, *kept);
                 let element = row.kind.draw(&mut draw, &values);
                 *kept = draw.kept;
                 element
@@ -350,13 +351,21 @@ fn rare(py: Python<'_>, stream: &BitStream, low: u64, bounded: Bounded, out: &Ar
 /// # Safety
 /// The view is dense, and nobody else touches its elements.
 unsafe fn parts<B: Bits>(bits: &mut B, low: u64, bounded: Bounded, view: &RawView) {
-    let n: usize = view.shape.iter().product();
-    let mut buffer = Buffer::default();
-    let mut next = || low.wrapping_add(bounded.draw(bits, &mut buffer));
-    if view.dtype.size() == 2 {
-        std::slice::from_raw_parts_mut(view.ptr as *mut u16, n).iter_mut().for_each(|x| *x = next() as u16);
+    if B::COPIES {
+        let mut words = ahead::Narrow::new(bits);
+        parts_of(&mut words, low, bounded, view);
+        *bits = words.finish();
     } else {
-        std::slice::from_raw_parts_mut(view.ptr, n).iter_mut().for_each(|x| *x = next() as u8);
+        parts_of(bits, low, bounded, view);
+    }
+}
+
+unsafe fn parts_of<B: Bits>(bits: &mut B, low: u64, bounded: Bounded, view: &RawView) {
+    let n: usize = view.shape.iter().product();
+    if view.dtype.size() == 2 {
+        bounded.fill_parts(bits, low, std::slice::from_raw_parts_mut(view.ptr as *mut u16, n));
+    } else {
+        bounded.fill_parts(bits, low, std::slice::from_raw_parts_mut(view.ptr, n));
     }
 }
 

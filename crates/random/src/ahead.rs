@@ -3,69 +3,99 @@
 
 use crate::bits::Bits;
 
-const BLOCK: usize = 512;
+/// Words of a block.
+pub const BLOCK: usize = 1024;
 
-/// A stream of 64-bit words only.
-#[derive(Clone)]
-pub struct Wide<B> {
-    bits: B,
-    start: B,
-    words: [u64; BLOCK],
-    at: usize,
-    /// Words used before this block.
-    before: u64,
-}
-
-impl<B: Bits> Wide<B> {
-    pub fn new(bits: &B) -> Wide<B> {
-        Wide {
-            bits: bits.clone(),
-            start: bits.clone(),
-            words: [0; BLOCK],
-            at: BLOCK,
-            before: 0u64.wrapping_sub(BLOCK as u64),
-        }
-    }
+/// A stream of words of one width, read ahead.
+pub trait Ahead<B>: Bits {
+    fn new(bits: &B) -> Self;
 
     /// How many words were used.
-    #[inline(always)]
-    pub fn used(&self) -> u64 {
-        self.before.wrapping_add(self.at as u64)
-    }
+    fn used(&self) -> u64;
+
+    /// Uses words as long as `take` wants them, at most `most`, and no further than to the end of the block. Answers how
+    /// many, and whether it was `take` that ended it.
+    fn run(&mut self, most: usize, take: impl FnMut(u64) -> bool) -> (usize, bool);
 
     /// The state after the words that were used.
-    pub fn finish(mut self) -> B {
-        if self.used() == 0 {
-            return self.start;
-        }
-        self.start.skip64(self.at as u64);
-        self.start
-    }
-
-    /// The words of this block that were not used yet; there are some.
-    #[inline(always)]
-    pub fn rest(&mut self) -> &[u64] {
-        if self.at >= BLOCK {
-            self.refill();
-        }
-        &self.words[self.at..]
-    }
-
-    /// The first `n` words of the rest are used.
-    #[inline(always)]
-    pub fn take(&mut self, n: usize) {
-        self.at += n;
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn refill(&mut self) {
-        self.start = self.bits.clone();
-        self.bits.fill_u64(&mut self.words);
-        self.before = self.before.wrapping_add(BLOCK as u64);
-        self.at = 0;
-    }
+    fn finish(self) -> B;
 }
+
+macro_rules! ahead {
+    ($(#[$doc:meta])* $name:ident, $word:ty, $fill:ident, $skip:ident) => {
+        $(#[$doc])*
+        #[derive(Clone)]
+        pub struct $name<B> {
+            bits: B,
+            start: B,
+            words: [$word; BLOCK],
+            at: usize,
+            /// Words used before this block; one block less than none before the first.
+            before: u64,
+        }
+
+        impl<B: Bits> $name<B> {
+            #[cold]
+            #[inline(never)]
+            fn refill(&mut self) {
+                self.start = self.bits.clone();
+                self.bits.$fill(&mut self.words);
+                self.before = self.before.wrapping_add(BLOCK as u64);
+                self.at = 0;
+            }
+
+            #[inline(always)]
+            fn next(&mut self) -> $word {
+                if self.at >= BLOCK {
+                    self.refill();
+                }
+                self.at += 1;
+                self.words[self.at - 1]
+            }
+        }
+
+        impl<B: Bits> Ahead<B> for $name<B> {
+            fn new(bits: &B) -> Self {
+                let before = 0u64.wrapping_sub(BLOCK as u64);
+                $name { bits: bits.clone(), start: bits.clone(), words: [0; BLOCK], at: BLOCK, before }
+            }
+
+            #[inline(always)]
+            fn used(&self) -> u64 {
+                self.before.wrapping_add(self.at as u64)
+            }
+
+            #[inline(always)]
+            fn run(&mut self, most: usize, mut take: impl FnMut(u64) -> bool) -> (usize, bool) {
+                if self.at >= BLOCK {
+                    self.refill();
+                }
+                let rest = &self.words[self.at..];
+                let rest = &rest[..rest.len().min(most)];
+                let taken = rest.iter().position(|&w| !take(u64::from(w)));
+                let count = taken.unwrap_or(rest.len());
+                self.at += count;
+                (count, taken.is_some())
+            }
+
+            fn finish(mut self) -> B {
+                if self.used() > 0 {
+                    self.start.$skip(self.at as u64);
+                }
+                self.start
+            }
+        }
+    };
+}
+
+ahead!(
+    /// A stream of 64-bit words only.
+    Wide, u64, fill_u64, skip64
+);
+ahead!(
+    /// A stream of 32-bit words only.
+    Narrow, u32, fill_u32, skip32
+);
 
 impl<B: Bits> Bits for Wide<B> {
     const JUMPS: bool = false;
@@ -73,11 +103,7 @@ impl<B: Bits> Bits for Wide<B> {
 
     #[inline(always)]
     fn next_u64(&mut self) -> u64 {
-        if self.at >= BLOCK {
-            self.refill();
-        }
-        self.at += 1;
-        self.words[self.at - 1]
+        self.next()
     }
 
     fn next_u32(&mut self) -> u32 {
@@ -87,63 +113,6 @@ impl<B: Bits> Bits for Wide<B> {
     #[inline(always)]
     fn to_f64(word: u64) -> f64 {
         B::to_f64(word)
-    }
-}
-
-/// A stream of 32-bit words only.
-#[derive(Clone)]
-pub struct Narrow<B> {
-    bits: B,
-    start: B,
-    words: [u32; BLOCK],
-    at: usize,
-    before: u64,
-}
-
-impl<B: Bits> Narrow<B> {
-    pub fn new(bits: &B) -> Narrow<B> {
-        Narrow {
-            bits: bits.clone(),
-            start: bits.clone(),
-            words: [0; BLOCK],
-            at: BLOCK,
-            before: 0u64.wrapping_sub(BLOCK as u64),
-        }
-    }
-
-    #[inline(always)]
-    pub fn used(&self) -> u64 {
-        self.before.wrapping_add(self.at as u64)
-    }
-
-    pub fn finish(mut self) -> B {
-        if self.used() == 0 {
-            return self.start;
-        }
-        self.start.skip32(self.at as u64);
-        self.start
-    }
-
-    #[inline(always)]
-    pub fn rest(&mut self) -> &[u32] {
-        if self.at >= BLOCK {
-            self.refill();
-        }
-        &self.words[self.at..]
-    }
-
-    #[inline(always)]
-    pub fn take(&mut self, n: usize) {
-        self.at += n;
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn refill(&mut self) {
-        self.start = self.bits.clone();
-        self.bits.fill_u32(&mut self.words);
-        self.before = self.before.wrapping_add(BLOCK as u64);
-        self.at = 0;
     }
 }
 
@@ -157,10 +126,6 @@ impl<B: Bits> Bits for Narrow<B> {
 
     #[inline(always)]
     fn next_u32(&mut self) -> u32 {
-        if self.at >= BLOCK {
-            self.refill();
-        }
-        self.at += 1;
-        self.words[self.at - 1]
+        self.next()
     }
 }

@@ -2,7 +2,7 @@
 //! Kachitvichyanukul and Schmeiser; and the multinomial made of it.
 
 use crate::bits::Bits;
-use crate::discrete::to_i64;
+use crate::discrete::{floor_i64, to_i64};
 
 /// What depends on the parameters alone.
 #[derive(Clone, Copy)]
@@ -92,7 +92,7 @@ impl Btpe {
         let r = if p < 1.0 - p { p } else { 1.0 - p };
         let q = 1.0 - r;
         let fm = x * r + r;
-        let m = to_i64(fm.floor());
+        let m = floor_i64(fm);
         let p1 = (2.195 * (x * r * q).sqrt() - 4.6 * q).floor() + 0.5;
         let xm = m as f64 + 0.5;
         let (xl, xr) = (xm - p1, xm + p1);
@@ -112,7 +112,7 @@ impl Btpe {
             let v = bits.next_f64();
             if u <= self.p1 {
                 // The triangle in the middle needs no test.
-                return to_i64((self.xm - self.p1 * v + u).floor());
+                return floor_i64(self.xm - self.p1 * v + u);
             }
             let Some((y, v)) = self.candidate(u, v, n) else { continue };
             if self.accepts(y, v, n) {
@@ -126,13 +126,13 @@ impl Btpe {
         if u <= self.p2 {
             let x = self.xl + (u - self.p1) / self.c;
             let v = v * self.c + 1.0 - (self.m as f64 - x + 0.5).abs() / self.p1;
-            return (v <= 1.0 || v.is_nan()).then(|| (to_i64(x.floor()), v));
+            return (v <= 1.0 || v.is_nan()).then(|| (floor_i64(x), v));
         }
         if u <= self.p3 {
-            let y = to_i64((self.xl + v.ln() / self.laml).floor());
+            let y = floor_i64(self.xl + v.ln() / self.laml);
             return (y >= 0 && v != 0.0).then_some((y, v * (u - self.p2) * self.laml));
         }
-        let y = to_i64((self.xr - v.ln() / self.lamr).floor());
+        let y = floor_i64(self.xr - v.ln() / self.lamr);
         (y <= n && v != 0.0).then_some((y, v * (u - self.p3) * self.lamr))
     }
 

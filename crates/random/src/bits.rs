@@ -8,6 +8,9 @@ pub trait Bits: Clone + Send + Sync {
     /// Whether words may be read ahead: the state is a value that can be copied and gone back to.
     const COPIES: bool;
 
+    /// Whether a double is the upper 53 bits of a word.
+    const UPPER_BITS: bool = true;
+
     fn next_u64(&mut self) -> u64;
 
     fn next_u32(&mut self) -> u32;
@@ -93,13 +96,12 @@ pub fn fill_halves<B: Bits>(bits: &mut B, half: impl Fn(&mut B) -> &mut Half, ou
         out[0] = bits.next_u32();
         at = 1;
     }
-    let mut words = [0u64; 256];
+    let mut words = [0u64; 512];
     while out.len() - at >= 2 {
         let n = ((out.len() - at) / 2).min(words.len());
         bits.fill_u64(&mut words[..n]);
-        for (pair, &w) in out[at..at + 2 * n].chunks_exact_mut(2).zip(&words[..n]) {
-            pair[0] = w as u32;
-            pair[1] = (w >> 32) as u32;
+        for (pair, &w) in out[at..at + 2 * n].as_chunks_mut::<2>().0.iter_mut().zip(&words[..n]) {
+            *pair = [w as u32, (w >> 32) as u32];
         }
         // What is left of the last pair stays in the state, used up, as NumPy leaves it.
         half(bits).word = (words[n - 1] >> 32) as u32;
@@ -122,7 +124,7 @@ pub fn skip_halves<B: Bits>(bits: &mut B, half: impl Fn(&mut B) -> &mut Half, mu
     // All but the last word, then the last one, whose high half stays in the state.
     bits.skip64((n - 1) / 2);
     bits.next_u32();
-    if n % 2 == 0 {
+    if n.is_multiple_of(2) {
         bits.next_u32();
     }
 }

@@ -2,6 +2,7 @@
 //! words of 64 or 32 bits or over the halves, quarters and bits of one.
 
 use crate::bits::Bits;
+use crate::fixed::Cut;
 
 /// The least mask that covers `max`.
 #[inline]
@@ -160,6 +161,33 @@ impl Bounded {
             let value = buffer.next(bits, width) & mask;
             if value as u64 <= self.range {
                 return value as u64;
+            }
+        }
+    }
+
+    /// Fills with results that share words, of `T`'s width: 16 or 8 bits; the range takes rejections.
+    pub fn fill_parts<B: Bits, T: Cut>(&self, bits: &mut B, low: u64, out: &mut [T]) {
+        let width = 8 * size_of::<T>() as u32;
+        let (count, mask) = (self.range as u32 + 1, mask(self.range) as u32);
+        let threshold = (1u32 << width) % count;
+        let part = u32::MAX >> (32 - width);
+        let mut at = 0;
+        while at < out.len() {
+            let mut word = bits.next_u32();
+            for _ in 0..32 / width {
+                if at == out.len() {
+                    return;
+                }
+                let (value, is_right) = if self.masked {
+                    (word & mask, word & mask <= self.range as u32)
+                } else {
+                    let product = (word & part) * count;
+                    (product >> width, product & part >= threshold)
+                };
+                // Written in any case, and kept if it is right: nobody can guess which way a branch would go.
+                out[at] = T::cut(low.wrapping_add(value as u64));
+                at += is_right as usize;
+                word >>= width;
             }
         }
     }

@@ -138,5 +138,5 @@ pub fn vonmises<B: Bits>(bits: &mut B, mu: f64, kappa: f64, legacy: bool) -> f64
     let u = bits.next_f64();
     let turn = if u < 0.5 { -w.acos() } else { w.acos() } + mu;
     let wrapped = (turn.abs() + PI) % (2.0 * PI) - PI;
-    if turn < 0.0 { wrapped * -1.0 } else { wrapped }
+    if turn < 0.0 { -wrapped } else { wrapped }
 }

@@ -11,6 +11,16 @@ pub fn to_i64(x: f64) -> i64 {
     if (-9.223372036854776e18..9.223372036854776e18).contains(&x) { x as i64 } else { i64::MIN }
 }
 
+/// The floor of a double as C casts it to an int64.
+#[inline]
+pub fn floor_i64(x: f64) -> i64 {
+    if !(-9.223372036854776e18..9.223372036854776e18).contains(&x) {
+        return i64::MIN;
+    }
+    let near = x as i64;
+    near - ((near as f64) > x) as i64
+}
+
 /// ln Γ(x) by the series of Zhang and Jin.
 pub fn log_gamma(x: f64) -> f64 {
     const SERIES: [f64; 10] = [
@@ -48,7 +58,7 @@ pub fn log_gamma(x: f64) -> f64 {
 
 pub fn poisson<B: Bits>(bits: &mut B, lam: f64) -> i64 {
     if lam >= 10.0 {
-        poisson_rejection(bits, lam)
+        Poisson::new(lam).draw(bits)
     } else if lam == 0.0 {
         0
     } else {
@@ -65,27 +75,47 @@ pub fn poisson<B: Bits>(bits: &mut B, lam: f64) -> i64 {
     }
 }
 
-/// Hörmann's transformed rejection.
-fn poisson_rejection<B: Bits>(bits: &mut B, lam: f64) -> i64 {
-    let log_lam = lam.ln();
-    let b = 0.931 + 2.53 * lam.sqrt();
-    let a = -0.059 + 0.02483 * b;
-    let inv_alpha = 1.1239 + 1.1328 / (b - 3.4);
-    let vr = 0.9277 - 3.6224 / (b - 2.0);
-    loop {
-        let u = bits.next_f64() - 0.5;
-        let v = bits.next_f64();
-        let us = 0.5 - u.abs();
-        let k = to_i64(((2.0 * a / us + b) * u + lam + 0.43).floor());
-        if us >= 0.07 && v <= vr {
-            return k;
-        }
-        if k < 0 || (us < 0.013 && v > us) {
-            continue;
-        }
-        let x = k as f64;
-        if v.ln() + inv_alpha.ln() - (a / (us * us) + b).ln() <= -lam + x * log_lam - log_gamma(x + 1.0) {
-            return k;
+/// Hörmann's transformed rejection, for means from ten on: what depends on the mean alone.
+#[derive(Clone, Copy)]
+pub struct Poisson {
+    lam: f64,
+    log_lam: f64,
+    a: f64,
+    b: f64,
+    log_inv_alpha: f64,
+    vr: f64,
+}
+
+impl Poisson {
+    pub fn new(lam: f64) -> Poisson {
+        let b = 0.931 + 2.53 * lam.sqrt();
+        let inv_alpha = 1.1239 + 1.1328 / (b - 3.4);
+        let vr = 0.9277 - 3.6224 / (b - 2.0);
+        Poisson { lam, log_lam: lam.ln(), a: -0.059 + 0.02483 * b, b, log_inv_alpha: inv_alpha.ln(), vr }
+    }
+
+    /// Whether it was made for this mean.
+    pub fn is_of(&self, lam: f64) -> bool {
+        self.lam == lam
+    }
+
+    pub fn draw<B: Bits>(&self, bits: &mut B) -> i64 {
+        let Poisson { lam, log_lam, a, b, log_inv_alpha, vr } = *self;
+        loop {
+            let u = bits.next_f64() - 0.5;
+            let v = bits.next_f64();
+            let us = 0.5 - u.abs();
+            let k = floor_i64((2.0 * a / us + b) * u + lam + 0.43);
+            if us >= 0.07 && v <= vr {
+                return k;
+            }
+            if k < 0 || (us < 0.013 && v > us) {
+                continue;
+            }
+            let x = k as f64;
+            if v.ln() + log_inv_alpha - (a / (us * us) + b).ln() <= -lam + x * log_lam - log_gamma(x + 1.0) {
+                return k;
+            }
         }
     }
 }
@@ -157,7 +187,7 @@ pub fn logseries<B: Bits>(bits: &mut B, p: f64, legacy: bool) -> i64 {
         let u = bits.next_f64();
         let q = if legacy { 1.0 - (r * u).exp() } else { -(r * u).exp_m1() };
         if v <= q * q {
-            let x = to_i64((1.0 + v.ln() / q.ln()).floor());
+            let x = floor_i64(1.0 + v.ln() / q.ln());
             if x < 1 || v == 0.0 {
                 continue;
             }

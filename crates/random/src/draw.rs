@@ -1,9 +1,11 @@
 //! Arrays drawn element by element, in one pass: distributions with parameters, which may be arrays too.
 
+use crate::ahead::{Ahead, Wide};
+use crate::bits::Bits;
 use crate::generator::{After, Stream};
 use crate::legacy::Kept;
 use crate::table::{Distribution, Draw, Element, Values};
-use numloom_library::{Args, LibraryError, LibraryOp};
+use numloom_library::{Args, LibraryError, LibraryOp, RawView};
 use parking_lot::Mutex;
 use smallvec::{SmallVec, smallvec};
 use std::sync::Arc;
@@ -102,8 +104,25 @@ impl<B: Stream> LibraryOp for OneByOne<B> {
 
     unsafe fn run(&self, args: &Args, _phase: usize, _tile: usize) -> Result<(), LibraryError> {
         let out = &args.outs[0];
-        let mut bits = self.bits.clone();
-        let mut draw = Draw { bits: &mut bits, kept: *self.kept.lock(), binomial: None };
+        let end = if B::COPIES && self.what.is_wide() {
+            let mut words = Wide::new(&self.bits);
+            self.draw(&mut words, out);
+            words.finish()
+        } else {
+            let mut bits = self.bits.clone();
+            self.draw(&mut bits, out);
+            bits
+        };
+        *self.after.lock() = Some(end.into());
+        Ok(())
+    }
+}
+
+impl<B: Stream> OneByOne<B> {
+    /// # Safety
+    /// As for `run`.
+    unsafe fn draw<W: Bits>(&self, bits: &mut W, out: &RawView) {
+        let mut draw = Draw::new(bits, *self.kept.lock());
         // A double or an int64, each of eight bytes.
         let mut to = out.ptr as *mut u64;
         each(&self.params, &out.shape, |v| {
@@ -116,7 +135,5 @@ impl<B: Stream> LibraryOp for OneByOne<B> {
             true
         });
         *self.kept.lock() = draw.kept;
-        *self.after.lock() = Some(bits.into());
-        Ok(())
     }
 }

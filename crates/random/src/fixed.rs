@@ -3,6 +3,7 @@
 
 use crate::bits::{Bits, to_f32};
 use crate::bounded::{Bounded, Buffer, Width, mask};
+use crate::convert;
 use crate::generator::{After, Stream};
 use numloom_library::{Args, LibraryError, LibraryOp};
 use smallvec::{SmallVec, smallvec};
@@ -71,11 +72,12 @@ impl Fixed {
     /// There is room for them, aligned to their size.
     pub unsafe fn draw<B: Bits>(&self, bits: &mut B, out: *mut u8, n: usize, size: usize) {
         match *self {
-            Fixed::F64 => doubles(bits, out, n, |u| u),
-            Fixed::Uniform { low, range } => doubles(bits, out, n, |u| low + range * u),
+            // Zero plus one times a number that is not negative is the number.
+            Fixed::F64 => uniforms(bits, out, n, 0.0, 1.0),
+            Fixed::Uniform { low, range } => uniforms(bits, out, n, low, range),
             Fixed::Exponential => doubles(bits, out, n, |u| -(-u).ln_1p()),
             Fixed::LegacyExponential { scale } => doubles(bits, out, n, |u| scale * -(1.0 - u).ln()),
-            Fixed::F32 => narrow::<B, f32>(bits, out, n, to_f32),
+            Fixed::F32 => floats(bits, out, n),
             Fixed::ExponentialF32 => narrow::<B, f32>(bits, out, n, |w| -((-to_f32(w)) as f64).ln_1p() as f32),
             Fixed::Positive => wide::<B, u64>(bits, out, n, |w| w >> 1),
             Fixed::Raw if B::JUMPS => wide::<B, u64>(bits, out, n, |w| w),
@@ -107,7 +109,7 @@ macro_rules! cut {
 }
 cut!(u8, u16, u32, u64);
 
-const BLOCK: usize = 512;
+const BLOCK: usize = 1024;
 
 unsafe fn doubles<B: Bits>(bits: &mut B, out: *mut u8, n: usize, make: impl Fn(f64) -> f64) {
     if B::COPIES {
@@ -115,6 +117,27 @@ unsafe fn doubles<B: Bits>(bits: &mut B, out: *mut u8, n: usize, make: impl Fn(f
     }
     for x in std::slice::from_raw_parts_mut(out as *mut f64, n) {
         *x = make(bits.next_f64());
+    }
+}
+
+unsafe fn uniforms<B: Bits>(bits: &mut B, out: *mut u8, n: usize, low: f64, range: f64) {
+    if !B::UPPER_BITS {
+        return doubles(bits, out, n, |u| low + range * u);
+    }
+    let mut words = [0u64; BLOCK];
+    for block in std::slice::from_raw_parts_mut(out as *mut f64, n).chunks_mut(BLOCK) {
+        let words = &mut words[..block.len()];
+        bits.fill_u64(words);
+        convert::uniforms(words, block, low, range);
+    }
+}
+
+unsafe fn floats<B: Bits>(bits: &mut B, out: *mut u8, n: usize) {
+    let mut words = [0u32; BLOCK];
+    for block in std::slice::from_raw_parts_mut(out as *mut f32, n).chunks_mut(BLOCK) {
+        let words = &mut words[..block.len()];
+        bits.fill_u32(words);
+        convert::floats(words, block);
     }
 }
 

@@ -3,7 +3,7 @@
 
 use crate::bits::Bits;
 use crate::bounded::interval;
-use crate::discrete::{log_gamma, to_i64};
+use crate::discrete::{floor_i64, log_gamma, to_i64};
 use crate::log_factorial::log_factorial;
 
 const D1: f64 = 1.7155277699214135;
@@ -59,7 +59,7 @@ impl Ratio {
             if x < 0.0 || x >= self.limit {
                 continue;
             }
-            let k = to_i64(x.floor());
+            let k = floor_i64(x);
             let t = self.top - self.log_weight(k, log_fact);
             if u * (4.0 - u) - 3.0 <= t {
                 return k;

@@ -1,11 +1,16 @@
 //! Random numbers equal to NumPy's, bit for bit: the same words for the same seed, the same numbers from the same
 //! words, and the same state afterwards. `README.md` says what is where.
 
+// Comparisons are negated where what is not a number must decide as it does in NumPy's C code, and constants are
+// written as they are known.
+#![allow(clippy::neg_cmp_op_on_partial_ord, clippy::excessive_precision)]
+
 pub mod ahead;
 pub mod binomial;
 pub mod bits;
 pub mod bounded;
 pub mod continuous;
+mod convert;
 pub mod discrete;
 pub mod draw;
 pub mod fixed;
@@ -19,6 +24,8 @@ pub mod mt19937;
 pub mod normal;
 pub mod pass;
 pub mod pcg64;
+#[cfg(target_arch = "x86_64")]
+mod pcg64_avx512;
 pub mod philox;
 pub mod rare;
 pub mod samplers;

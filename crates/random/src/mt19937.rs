@@ -90,6 +90,7 @@ fn temper(mut y: u32) -> u32 {
 
 impl Bits for Mt19937 {
     const JUMPS: bool = false;
+    const UPPER_BITS: bool = false;
     const COPIES: bool = true;
 
     #[inline]
@@ -122,8 +123,8 @@ impl Bits for Mt19937 {
         let mut words = [0u32; 512];
         for block in out.chunks_mut(words.len() / 2) {
             self.fill_u32(&mut words[..2 * block.len()]);
-            for (w, pair) in block.iter_mut().zip(words.chunks_exact(2)) {
-                *w = (pair[0] as u64) << 32 | pair[1] as u64;
+            for (w, &[high, low]) in block.iter_mut().zip(words.as_chunks::<2>().0) {
+                *w = (high as u64) << 32 | low as u64;
             }
         }
     }

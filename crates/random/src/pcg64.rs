@@ -2,11 +2,26 @@
 //! in a few multiplications, and four neighbouring words are made side by side.
 
 use crate::bits::{Bits, Half, fill_halves, skip_halves};
+#[cfg(target_arch = "x86_64")]
+use crate::pcg64_avx512 as avx512;
 
 const MULTIPLIER: u128 = 0x2360_ED05_1FC6_5DA4_4385_DF64_9FCC_F645;
-const CHEAP: u64 = 0xDA94_2042_E4DD_58B5;
+/// Undoes a multiplication by it, modulo 2^128.
+const INVERSE: u128 = inverse(MULTIPLIER);
+pub(crate) const CHEAP: u64 = 0xDA94_2042_E4DD_58B5;
 /// Words made side by side: a multiplication waits for the one before, so one chain alone leaves the unit idle.
 const LANES: usize = 4;
+
+/// The inverse of an odd number modulo 2^128, by Newton's method: each step doubles the bits that are right.
+const fn inverse(x: u128) -> u128 {
+    let mut y = x;
+    let mut bits = 3;
+    while bits < 128 {
+        y = y.wrapping_mul(2u128.wrapping_sub(x.wrapping_mul(y)));
+        bits *= 2;
+    }
+    y
+}
 
 /// `DXSM`: the cheap multiplier and the output of that name, taken before the step; otherwise XSL-RR, after it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -61,6 +76,28 @@ impl<const DXSM: bool> Pcg64<DXSM> {
         (all_mult, all_plus)
     }
 
+    /// The states that the next words are the outputs of.
+    fn lanes<const N: usize>(&self) -> [u128; N] {
+        let mut at = self.clone();
+        std::array::from_fn(|_| {
+            let before = at.state;
+            at.step();
+            if DXSM { before } else { at.state }
+        })
+    }
+
+    /// Fills the most of `out` by vectors; answers how much.
+    #[cfg(target_arch = "x86_64")]
+    fn fill_wide(&mut self, out: &mut [u64]) -> usize {
+        let n = out.len() / avx512::LANES * avx512::LANES;
+        let (mult, plus) = self.leap(avx512::LANES as u128);
+        // SAFETY: the caller has asked whether it is possible.
+        let first = unsafe { avx512::fill::<DXSM>(&self.lanes(), mult, plus, &mut out[..n]) };
+        // The first lane stands where the next output comes from: one step too far where that is after the step.
+        self.state = if DXSM { first } else { first.wrapping_sub(self.inc).wrapping_mul(INVERSE) };
+        n
+    }
+
     /// `n` steps, modulo 2^128; the half word that was kept stays.
     pub fn advance(&mut self, n: u128) {
         let (mult, plus) = self.leap(n);
@@ -93,21 +130,15 @@ impl<const DXSM: bool> Bits for Pcg64<DXSM> {
     }
 
     fn fill_u64(&mut self, out: &mut [u64]) {
-        let blocks = out.chunks_exact_mut(LANES);
-        let n = blocks.len() * LANES;
-        if n > LANES {
+        #[cfg(target_arch = "x86_64")]
+        let done = if out.len() >= 4 * avx512::LANES && avx512::is_possible() { self.fill_wide(out) } else { 0 };
+        #[cfg(not(target_arch = "x86_64"))]
+        let done = 0;
+        let blocks = out[done..].chunks_exact_mut(LANES);
+        if blocks.len() > 1 {
+            let n = blocks.len() * LANES;
             let (mult, plus) = self.leap(LANES as u128);
-            let mut lane = self.clone();
-            let mut states: [u128; LANES] = std::array::from_fn(|_| {
-                if DXSM {
-                    let s = lane.state;
-                    lane.step();
-                    s
-                } else {
-                    lane.step();
-                    lane.state
-                }
-            });
+            let mut states = self.lanes::<LANES>();
             for block in blocks {
                 for i in 0..LANES {
                     block[i] = Self::output(states[i]);
@@ -115,11 +146,9 @@ impl<const DXSM: bool> Bits for Pcg64<DXSM> {
                 }
             }
             self.advance(n as u128);
-            for word in &mut out[n..] {
-                *word = self.next_u64();
-            }
+            out[done + n..].iter_mut().for_each(|w| *w = self.next_u64());
         } else {
-            out.iter_mut().for_each(|w| *w = self.next_u64());
+            out[done..].iter_mut().for_each(|w| *w = self.next_u64());
         }
     }
 

@@ -14,7 +14,7 @@ use smallvec::{SmallVec, smallvec};
 use std::marker::PhantomData;
 
 const TILE: usize = 1 << 16;
-const BLOCK: usize = 512;
+const BLOCK: usize = 1024;
 
 /// `low + [0, range]` as `T`, of words of 32 bits or, if `WIDE`, of 64.
 pub struct Rare<T, B, const WIDE: bool> {
@@ -148,9 +148,9 @@ impl<const WIDE: bool> Block<WIDE> {
         for i in 0..out.len() {
             if !self.is_rejected(i) {
                 let value = if WIDE {
-                    (self.wide[i] as u128 * self.count as u128 >> 64) as u64
+                    ((self.wide[i] as u128 * self.count as u128) >> 64) as u64
                 } else {
-                    self.narrow[i] as u64 * self.count >> 32
+                    (self.narrow[i] as u64 * self.count) >> 32
                 };
                 out[kept] = T::cut(low.wrapping_add(value));
                 kept += 1;

@@ -1,6 +1,6 @@
 //! Orders: shuffles of places, and samples without replacement.
 
-use crate::ahead::Narrow;
+use crate::ahead::{Ahead, Narrow};
 use crate::bits::Bits;
 use crate::bounded::{Bounded, Buffer, Width, interval, mask};
 

@@ -8,7 +8,7 @@
 //! there on they are the same. That gives every tile its first word and the place of its first element, and the third
 //! phase draws.
 
-use crate::ahead::{Narrow, Wide};
+use crate::ahead::{Ahead, BLOCK, Narrow, Wide};
 use crate::bits::Bits;
 use crate::generator::{After, Stream};
 use crate::samplers::Sampler;
@@ -67,38 +67,24 @@ impl<S: Sampler, B: Stream> Split<S, B> {
     /// Phase one: the elements that begin in the tile, if one begins with its first word.
     fn guess(&self, tile: usize) -> Piece {
         let start = tile as u64 * TILE;
-        let (mut count, bits) = (0, self.at(start));
-        // Tiles are whole blocks, so a run of words that stand alone ends where the tile does at the latest.
-        let used = if S::WIDE {
-            let mut words = Wide::new(&bits);
-            while words.used() < TILE {
-                let rest = words.rest();
-                let (length, run) =
-                    (rest.len(), rest.iter().position(|&w| self.sampler.alone::<B>(w as u64).is_none()));
-                words.take(run.unwrap_or(length));
-                count += run.unwrap_or(length) as u64;
-                if run.is_some() {
-                    self.sampler.sample(&mut words);
-                    count += 1;
-                }
-            }
-            words.used()
-        } else {
-            let mut words = Narrow::new(&bits);
-            while words.used() < TILE {
-                let rest = words.rest();
-                let (length, run) =
-                    (rest.len(), rest.iter().position(|&w| self.sampler.alone::<B>(w as u64).is_none()));
-                words.take(run.unwrap_or(length));
-                count += run.unwrap_or(length) as u64;
-                if run.is_some() {
-                    self.sampler.sample(&mut words);
-                    count += 1;
-                }
-            }
-            words.used()
-        };
+        let bits = self.at(start);
+        let (count, used) = if S::WIDE { self.count::<Wide<B>>(&bits) } else { self.count::<Narrow<B>>(&bits) };
         Piece { start, first: 0, count, over: used - TILE }
+    }
+
+    /// The elements that begin within the words of a tile, and the words that they take.
+    fn count<A: Ahead<B>>(&self, bits: &B) -> (u64, u64) {
+        let (mut words, mut count) = (A::new(bits), 0);
+        // A tile is whole blocks, so a run ends where the tile does at the latest.
+        while words.used() < TILE {
+            let (run, stopped) = words.run(BLOCK, |w| self.sampler.alone::<B>(w).is_some());
+            count += run as u64;
+            if stopped {
+                self.sampler.sample(&mut words);
+                count += 1;
+            }
+        }
+        (count, words.used())
     }
 
     /// Where an element that begins with the stream's word ends.
@@ -146,48 +132,27 @@ impl<S: Sampler, B: Stream> Split<S, B> {
             out.iter_mut().for_each(|x| *x = self.sampler.sample(&mut bits));
             return bits;
         }
-        let mut at = 0;
-        if S::WIDE {
-            let mut words = Wide::new(bits);
-            while at < count {
-                let rest = words.rest();
-                let room = &mut out[at..count.min(at + rest.len())];
-                let mut run = 0;
-                for (x, &w) in room.iter_mut().zip(rest) {
-                    let Some(element) = self.sampler.alone::<B>(w as u64) else { break };
+        if S::WIDE { self.draw_ahead::<Wide<B>>(bits, out) } else { self.draw_ahead::<Narrow<B>>(bits, out) }
+    }
+
+    fn draw_ahead<A: Ahead<B>>(&self, bits: &B, out: &mut [S::Out]) -> B {
+        let (mut words, mut at) = (A::new(bits), 0);
+        while at < out.len() {
+            let mut room = out[at..].iter_mut();
+            let (run, stopped) = words.run(room.len(), |w| match (self.sampler.alone::<B>(w), room.next()) {
+                (Some(element), Some(x)) => {
                     *x = element;
-                    run += 1;
+                    true
                 }
-                let stopped = run < room.len();
-                words.take(run);
-                at += run;
-                if stopped {
-                    out[at] = self.sampler.sample(&mut words);
-                    at += 1;
-                }
+                _ => false,
+            });
+            at += run;
+            if stopped {
+                out[at] = self.sampler.sample(&mut words);
+                at += 1;
             }
-            words.finish()
-        } else {
-            let mut words = Narrow::new(bits);
-            while at < count {
-                let rest = words.rest();
-                let room = &mut out[at..count.min(at + rest.len())];
-                let mut run = 0;
-                for (x, &w) in room.iter_mut().zip(rest) {
-                    let Some(element) = self.sampler.alone::<B>(w as u64) else { break };
-                    *x = element;
-                    run += 1;
-                }
-                let stopped = run < room.len();
-                words.take(run);
-                at += run;
-                if stopped {
-                    out[at] = self.sampler.sample(&mut words);
-                    at += 1;
-                }
-            }
-            words.finish()
         }
+        words.finish()
     }
 }
 

@@ -4,7 +4,7 @@
 use crate::binomial::Binomial;
 use crate::bits::Bits;
 use crate::continuous;
-use crate::discrete;
+use crate::discrete::{self, Poisson};
 use crate::gamma::{self, Normals, Ziggurat};
 use crate::hypergeometric;
 use crate::legacy::{self, Kept, Polar};
@@ -128,14 +128,20 @@ impl From<i64> for Element {
     }
 }
 
-/// What an element is drawn from: the stream, the normal that `RandomState` kept, and the last binomial.
+/// What an element is drawn from: the stream, the normal that `RandomState` kept, and what the last parameters of some
+/// distributions were made into.
 pub struct Draw<'a, B> {
-    pub bits: &'a mut B,
+    bits: &'a mut B,
     pub kept: Kept,
-    pub binomial: Option<(i64, f64, Binomial)>,
+    binomial: Option<(i64, f64, Binomial)>,
+    poisson: Option<Poisson>,
 }
 
-impl<B: Bits> Draw<'_, B> {
+impl<'a, B: Bits> Draw<'a, B> {
+    pub fn new(bits: &'a mut B, kept: Kept) -> Draw<'a, B> {
+        Draw { bits, kept, binomial: None, poisson: None }
+    }
+
     fn zig(&mut self) -> Ziggurat<'_, B> {
         Ziggurat(self.bits)
     }
@@ -145,12 +151,20 @@ impl<B: Bits> Draw<'_, B> {
     }
 
     fn binomial(&mut self, n: i64, p: f64, legacy: bool) -> i64 {
-        let setup = match &self.binomial {
-            Some((n0, p0, known)) if *n0 == n && *p0 == p => *known,
-            _ => Binomial::new(n, p, legacy),
-        };
-        self.binomial = Some((n, p, setup));
-        setup.draw(self.bits)
+        if !matches!(&self.binomial, Some((n0, p0, _)) if *n0 == n && *p0 == p) {
+            self.binomial = Some((n, p, Binomial::new(n, p, legacy)));
+        }
+        self.binomial.as_ref().map_or(0, |(_, _, made)| made.draw(self.bits))
+    }
+
+    fn poisson(&mut self, lam: f64) -> i64 {
+        if !(lam >= 10.0) {
+            return discrete::poisson(self.bits, lam);
+        }
+        let known = self.poisson.filter(|p| p.is_of(lam));
+        let made = known.unwrap_or_else(|| Poisson::new(lam));
+        self.poisson = Some(made);
+        made.draw(self.bits)
     }
 }
 
@@ -208,7 +222,7 @@ distributions! {
     NegativeBinomial: "negative_binomial", [real("n", PositiveNumber), real("p", UnitAboveZero)], true,
         |d, v| { let lam = discrete::negative_binomial_mean(&mut d.zig(), v.f[0], v.f[1]); discrete::poisson(d.bits, lam) };
     Poisson: "poisson", [or("lam", 1.0, UpTo(POISSON_MOST))], true,
-        |d, v| discrete::poisson(d.bits, v.f[0]);
+        |d, v| d.poisson(v.f[0]);
     Zipf: "zipf", [real("a", AboveOne)], true,
         |d, v| discrete::zipf(d.bits, v.f[0]);
     Geometric: "geometric", [real("p", UnitAboveZero)], true,
@@ -274,6 +288,11 @@ distributions! {
 }
 
 impl Distribution {
+    /// Whether it takes 64-bit words only.
+    pub fn is_wide(self) -> bool {
+        self != Distribution::Hypergeometric
+    }
+
     /// What the parameters must satisfy together.
     pub fn accepts(self, v: &Values) -> bool {
         match self {

@@ -2,7 +2,9 @@
 
 import numpy.random
 
+from numloom._fallback import native_names
 from numloom._mirror import mirror
+from numloom.random import _bit_generators, _global
 from numloom.random._bit_generators import MT19937, PCG64, PCG64DXSM, SFC64, Philox
 from numloom.random._generator import Generator, default_rng
 from numloom.random._global import *  # noqa: F403
@@ -11,3 +13,9 @@ from numloom.random._seeding import SeedSequence
 
 __all__ = list(numpy.random.__all__)
 __getattr__, __dir__ = mirror(numpy.random, globals())
+
+_COMPOSED = ("Generator", "RandomState", "randn", "random_integers", "get_state", "set_state")
+native_names.update(
+    f"random.{name}" for name in (*_bit_generators.__all__, *_global.OWN, "default_rng", "SeedSequence")
+)
+native_names.update(f"random.{name}" for name in _COMPOSED)

@@ -9,8 +9,10 @@ from typing import Any
 import numpy
 from numpy.random.bit_generator import ISeedSequence, ISpawnableSeedSequence
 
-from numloom._core import BitStream, Scalar, Unsupported, draw_raw, ndarray, to_numpy
+from numloom._core import BitStream, Scalar, Unsupported, adopt_numpy, draw_raw, ndarray, to_numpy
 from numloom.random._seeding import SeedSequence
+
+__all__ = ["MT19937", "PCG64", "PCG64DXSM", "SFC64", "Philox"]
 
 
 def stream_of(bit_generator: Any) -> BitStream:
@@ -38,11 +40,23 @@ def _remade(made: type) -> Any:
     return made()
 
 
+def _array(words: Any, dtype: Any = numpy.uint64) -> Any:
+    """Words of a state as one of our arrays."""
+    return adopt_numpy(numpy.array(words, dtype=dtype))
+
+
+def _numbers(words: Any, count: int) -> list[int]:
+    """The first `count` words of an array of a state that was given."""
+    words = to_numpy(words) if isinstance(words, ndarray) else words
+    return [int(words[i]) for i in range(count)]
+
+
 class _OurBitGenerator(numpy.random.BitGenerator):
     """What the five have in common."""
 
     _noun = "RNG"
     _stream: BitStream
+    _seeds: Any
 
     def __init__(self, seed: Any = None) -> None:
         self._begin(seed)
@@ -63,7 +77,7 @@ class _OurBitGenerator(numpy.random.BitGenerator):
             raise ValueError("n_children must be non-negative")
         if not isinstance(self._seeds, ISpawnableSeedSequence):
             raise TypeError("The underlying SeedSequence does not implement spawning.")
-        return [type(self)(seed=seeds) for seeds in self._seeds.spawn(n_children)]  # type: ignore[attr-defined]
+        return [type(self)(seed=seeds) for seeds in self._seeds.spawn(n_children)]
 
     def __getstate__(self) -> Any:
         return self.state, self._seeds
@@ -85,7 +99,7 @@ class _OurBitGenerator(numpy.random.BitGenerator):
     def _words(self) -> Any:
         raise NotImplementedError
 
-    def random_raw(self, size: Any = None, output: bool = True) -> Any:
+    def random_raw(self, size: Any = None, output: Any = True) -> Any:
         if output and size is None:
             return self._stream.raw()
         if output:
@@ -103,9 +117,9 @@ class _OurBitGenerator(numpy.random.BitGenerator):
         return value
 
     def _jumped(self, steps: int) -> Any:
-        made = type(self)()
+        made: Any = type(self)()
         made.state = self.state
-        return made.advance(steps)  # type: ignore[attr-defined]
+        return made.advance(steps)
 
 
 class _Pcg(_OurBitGenerator):
@@ -113,7 +127,7 @@ class _Pcg(_OurBitGenerator):
         return [int(word) for word in self.seed_seq.generate_state(4, numpy.uint64)]
 
     @property
-    def state(self) -> dict[str, Any]:
+    def state(self) -> Any:
         state, inc, (has, half) = self._stream.get()
         return {
             "bit_generator": type(self).__name__,
@@ -151,11 +165,11 @@ class SFC64(_OurBitGenerator):
         return [int(word) for word in self.seed_seq.generate_state(3, numpy.uint64)]
 
     @property
-    def state(self) -> dict[str, Any]:
+    def state(self) -> Any:
         words, (has, half) = self._stream.get()
         return {
             "bit_generator": type(self).__name__,
-            "state": {"state": numpy.array(words, dtype=numpy.uint64)},
+            "state": {"state": _array(words)},
             "has_uint32": has,
             "uinteger": half,
         }
@@ -165,7 +179,7 @@ class SFC64(_OurBitGenerator):
         value = self._checked(value)
         words = numpy.empty(4, dtype=numpy.uint64)
         words[:] = value["state"]["state"]
-        self._stream.set(([int(word) for word in words], (value["has_uint32"], value["uinteger"])))
+        self._stream.set((_numbers(words, 4), (value["has_uint32"], value["uinteger"])))
 
 
 class Philox(_OurBitGenerator):
@@ -185,12 +199,12 @@ class Philox(_OurBitGenerator):
         self._stream = BitStream("Philox", (key, counter), self.capsule, self.lock)
 
     @property
-    def state(self) -> dict[str, Any]:
+    def state(self) -> Any:
         counter, key, buffer, at, (has, half) = self._stream.get()
         return {
             "bit_generator": type(self).__name__,
-            "state": {"counter": numpy.array(counter, dtype=numpy.uint64), "key": numpy.array(key, dtype=numpy.uint64)},
-            "buffer": numpy.array(buffer, dtype=numpy.uint64),
+            "state": {"counter": _array(counter), "key": _array(key)},
+            "buffer": _array(buffer),
             "buffer_pos": at,
             "has_uint32": has,
             "uinteger": half,
@@ -199,9 +213,8 @@ class Philox(_OurBitGenerator):
     @state.setter
     def state(self, value: Any) -> None:
         value = self._checked(value)
-        counter = [int(value["state"]["counter"][i]) for i in range(4)]
-        key = [int(value["state"]["key"][i]) for i in range(2)]
-        buffer = [int(value["buffer"][i]) for i in range(4)]
+        counter, key = _numbers(value["state"]["counter"], 4), _numbers(value["state"]["key"], 2)
+        buffer = _numbers(value["buffer"], 4)
         half = (value["has_uint32"], value["uinteger"])
         self._stream.set((counter, key, buffer, value["buffer_pos"], half))
 
@@ -250,12 +263,12 @@ class MT19937(_OurBitGenerator):
             raise ValueError("Seed array must be 1-d")
         if ((seeds > 2**32 - 1) | (seeds < 0)).any():
             raise ValueError("Seed must be between 0 and 2**32 - 1")
-        return seeds.tolist()  # type: ignore[no-any-return]
+        return seeds.tolist()
 
     @property
-    def state(self) -> dict[str, Any]:
+    def state(self) -> Any:
         key, at = self._stream.get()
-        words = numpy.frombuffer(key, dtype=numpy.uint32).copy()
+        words = _array(numpy.frombuffer(key, dtype=numpy.uint32), numpy.uint32)
         return {"bit_generator": type(self).__name__, "state": {"key": words, "pos": at}}
 
     @state.setter
@@ -265,13 +278,13 @@ class MT19937(_OurBitGenerator):
                 raise ValueError("state is not a legacy MT19937 state")
             value = {"bit_generator": "MT19937", "state": {"key": value[1], "pos": value[2]}}
         value = self._checked(value)
-        key = value["state"]["key"]
-        self._stream.set(([int(key[i]) for i in range(624)], value["state"]["pos"]))
+        self._stream.set((_numbers(value["state"]["key"], 624), value["state"]["pos"]))
 
     def jumped(self, jumps: int = 1) -> MT19937:
         # NumPy has the polynomial of the jump.
         theirs = numpy.random.MT19937()
-        theirs.state = {**self.state, "bit_generator": "MT19937"}
+        state: Any = {**self.state, "bit_generator": "MT19937"}
+        theirs.state = state
         made = type(self)()
         made.state = {**theirs.jumped(jumps).state, "bit_generator": type(self).__name__}
         return made

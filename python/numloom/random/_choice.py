@@ -46,6 +46,7 @@ def cumulated(p: Any, count: int) -> Any:
 def shape_of(size: Any) -> tuple[int, ...]:
     if size is None:
         return ()
+    shape: tuple[int, ...]
     try:
         shape = (operator.index(size),)
     except TypeError:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy
 import numpy.random
 
+import numloom
 from numloom._core import (
     Unsupported,
     copyto,
@@ -44,7 +45,7 @@ class Generator(_ORIGINAL):
         yield _ORIGINAL(self.bit_generator)
 
     def __reduce__(self) -> Any:
-        return Generator, (self.bit_generator,)
+        return _remade, (self.bit_generator,), None
 
     def __setstate__(self, bit_generator: Any) -> None:
         if isinstance(bit_generator, dict):
@@ -161,6 +162,12 @@ for _name in ("multivariate_normal",):
     setattr(Generator, _name, _method)
 
 
+def _remade(bit_generator: Any, constructor: Any = None) -> Generator:
+    """A generator out of a pickle; old ones have names, and a constructor of bit generators."""
+    made = getattr(numloom.random, bit_generator)() if isinstance(bit_generator, str) else bit_generator
+    return Generator(made)
+
+
 def default_rng(seed: Any = None) -> Generator:
     """A new `Generator` with NumPy's default bit generator (PCG64); a `Generator` is handed back as it is."""
     if isinstance(seed, Generator):
@@ -170,5 +177,5 @@ def default_rng(seed: Any = None) -> Generator:
     if isinstance(seed, numpy.random.Generator):
         return Generator(seed.bit_generator)
     if isinstance(seed, numpy.random.RandomState):
-        return Generator(seed._bit_generator)  # type: ignore[attr-defined]
+        return Generator(seed._bit_generator)
     return Generator(PCG64(seed))

@@ -11,15 +11,16 @@ from numloom.random._legacy import RandomState
 
 _rand = RandomState()
 
-_OWN = ("seed", "get_bit_generator", "set_bit_generator", "ranf", "sample")
+# What is no method of it, or does not do the same.
+OWN = ("seed", "get_bit_generator", "set_bit_generator", "ranf", "sample")
 __all__ = [
     name
     for name in numpy.random.__all__
-    if name not in _OWN and not isinstance(getattr(numpy.random, name), type) and hasattr(RandomState, name)
+    if name not in OWN and not isinstance(getattr(numpy.random, name), type) and hasattr(RandomState, name)
 ]
 for _name in __all__:
     globals()[_name] = getattr(_rand, _name)
-__all__ += [*_OWN, "_rand"]
+__all__ += [*OWN, "_rand"]
 
 
 def seed(seed: Any = None) -> None:
@@ -45,6 +46,6 @@ def ranf(*args: Any, **kwargs: Any) -> Any:
     return _rand.random_sample(*args, **kwargs)
 
 
-for _name in _OWN:
+for _name in OWN:
     globals()[_name].__doc__ = getattr(numpy.random, _name).__doc__
     globals()[_name].__module__ = "numloom.random"

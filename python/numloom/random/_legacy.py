@@ -10,6 +10,7 @@ from typing import Any
 import numpy
 import numpy.random
 
+import numloom
 from numloom._core import KeptNormal, Unsupported, draw_dirichlet, draw_integers, draw_multinomial, draw_standard
 from numloom.random import _choice, _orders
 from numloom.random._bit_generators import MT19937, stream_of
@@ -55,7 +56,7 @@ class RandomState(_ORIGINAL):
             self._kept.set(after["gauss"] if after["has_gauss"] else None)
 
     def __reduce__(self) -> Any:
-        return RandomState, (self._bit_generator,), self.get_state(legacy=False)
+        return _remade, (self._bit_generator,), self.get_state(legacy=False)
 
     def seed(self, seed: Any = None) -> None:
         if not isinstance(self._bit_generator, MT19937 | numpy.random.MT19937):
@@ -64,7 +65,7 @@ class RandomState(_ORIGINAL):
         self._kept.set(None)
 
     def get_state(self, legacy: bool = True) -> Any:
-        state = self._bit_generator.state
+        state: Any = self._bit_generator.state
         if state["bit_generator"] != "MT19937" and legacy:
             warnings.warn(
                 "get_state and legacy can only be used with the MT19937 BitGenerator. To silence this warning, "
@@ -76,9 +77,7 @@ class RandomState(_ORIGINAL):
         kept = self._kept.get
         state["has_gauss"], state["gauss"] = int(kept is not None), 0.0 if kept is None else kept
         if legacy and not isinstance(self._bit_generator, MT19937 | numpy.random.MT19937):
-            raise ValueError(
-                "legacy can only be True when the underlying bitgenerator is an instance of MT19937."
-            )
+            raise ValueError("legacy can only be True when the underlying bitgenerator is an instance of MT19937.")
         if legacy:
             words = state["state"]
             return state["bit_generator"], words["key"], words["pos"], state["has_gauss"], state["gauss"]
@@ -177,6 +176,12 @@ class RandomState(_ORIGINAL):
     @_native
     def permutation(self, x: Any) -> Any:
         return _orders.permutation(self._stream, x)
+
+
+def _remade(bit_generator: Any = "MT19937", constructor: Any = None) -> RandomState:
+    """A generator out of a pickle; old ones have names, and a constructor of bit generators."""
+    made = getattr(numloom.random, bit_generator)() if isinstance(bit_generator, str) else bit_generator
+    return RandomState(made)
 
 
 _exponential = distribution(_ORIGINAL, "exponential", "legacy_exponential")
