@@ -557,6 +557,8 @@ def test_a_second_run_can_be_added_to_compare(viewer: Open, tmp_path: Path) -> N
     page.page.wait_for_function("window.numloom.session.runs.length === 2")
     page.settle()
     assert "A against B, by line" in page.panel()
+    boxes = [len(tables(name)["spans"]["ran"]) for name in ("orbit", "better")]
+    assert page.ask("a.session.ranks.map((rank) => rank.boxes.start.length)") == boxes
     page.page.keyboard.press("+")
     page.settle()
     assert page.ask("a.view.canUndo") is True
@@ -583,3 +585,28 @@ def test_a_gap_explains_itself(viewer: Open) -> None:
     x = page.ask(f"226 + ({middle} - a.view.from) * (a.width - 226) / a.view.span")
     words = page.hover(x, page.row("n0.cpu.p0"))
     assert "blocked, waiting for random" in words and "then multiply·add·sqrt" in words
+
+
+def test_nonsense_in_whole_tables_never_breaks_the_page(viewer: Open, tmp_path: Path) -> None:
+    """Rows that name what is not there, times out of order, numbers far too large: with the right checksums."""
+    random = np.random.default_rng(11)
+    page = viewer()
+    for turn in range(10):
+        most = [3, 300, 2**31, 2**52][turn % 4]
+        data: dict[str, dict[str, list | np.ndarray]] = {}
+        for name, (_, known) in files.TABLES.items():
+            rows = int(random.integers(1, 200))
+            data[name] = {
+                key: [f"{key}{k % 7}" for k in range(rows)]
+                if encoding == files.TEXT
+                else random.integers(0, 256 if encoding == files.BYTES else most, rows)
+                for key, (_, encoding) in known.items()
+            }
+        path = files.write(tmp_path / "nonsense.nlprof", data)
+        if choose(page, path) == "":
+            page.settle()
+            page.search("add dur>1us")
+            for panel in ("run", "lines", "findings", "search", "box"):
+                page.page.locator(f"#tabs [data-panel={panel}]").click()
+            for y in range(80, 860, 60):
+                page.click(600, y)

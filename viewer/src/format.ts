@@ -2,7 +2,7 @@
 
 import { Damage, knownEncoding, readNumbers, readTexts } from "./columns";
 import { crc32 } from "./crc";
-import { TABLES, emptyColumn, type ColumnType, type Table, type TableName, type Tables } from "./tables";
+import { TABLES, emptyTable, type ColumnType, type Table, type TableName, type Tables } from "./tables";
 
 const MAGIC = "NLPROF\r\n";
 const CHUNK = 0x4b4e4843;
@@ -102,14 +102,8 @@ function findChunks(name: string, bytes: Uint8Array, notes: string[]): Chunk[] {
 }
 
 function emptyTables(rows: Map<number, number>): Tables {
-  const tables: Record<string, Record<string, unknown>> = {};
-  for (const [name, { kind, columns }] of Object.entries(TABLES)) {
-    const count = rows.get(kind) ?? 0;
-    const table: Record<string, unknown> = { rows: count };
-    for (const [column, [, type]] of Object.entries(columns)) table[column] = emptyColumn(type as ColumnType, count);
-    tables[name] = table;
-  }
-  return tables as unknown as Tables;
+  const names = Object.keys(TABLES) as TableName[];
+  return Object.fromEntries(names.map((name) => [name, emptyTable(name, rows.get(TABLES[name].kind))])) as unknown as Tables;
 }
 
 function check(bytes: Uint8Array, chunk: Chunk): void {

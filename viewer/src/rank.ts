@@ -4,7 +4,7 @@
 import type { ReadFile } from "./format";
 import { BOXES, COPY, FALLBACK, MEMORY_LANES, MEMORY_NAMES, PROCESSOR_LANES, PROCESSOR_NAMES, RUNS } from "./kinds";
 import { MemoryTrack } from "./memory";
-import type { Tables } from "./tables";
+import { emptyTable, type Tables } from "./tables";
 
 /** Names of boxes, one numbering for all runs, so that an operation has one colour everywhere. */
 export class Names {
@@ -40,6 +40,8 @@ export interface Track {
   last: number;
 }
 
+/** Rows of one path; where still more copies overlap, they share the last. */
+const MOST_LEVELS = 8;
 const NO_ROW = 0xffffffff;
 /** Task numbers may begin anywhere, but a table of rows by number must stay in proportion to the rows. */
 const SPARSE = 1 << 24;
@@ -148,6 +150,8 @@ export class Rank {
       });
     }
     this.arrangeCopies(boxes, spans.rows);
+    // The boxes have it all now; ten million rows are not kept twice.
+    Object.assign(this.tables.spans, emptyTable("spans"));
     for (const track of this.tracks) inOrder(boxes, track);
     return boxes;
   }
@@ -165,7 +169,7 @@ export class Rank {
         paths.set(key, (path = { label, until: [], rows: [] }));
       }
       let level = path.until.findIndex((until) => until <= copies.started[row]!);
-      if (level < 0) level = path.until.push(0) - 1;
+      if (level < 0) level = path.until.length < MOST_LEVELS ? path.until.push(0) - 1 : MOST_LEVELS - 1;
       path.until[level] = copies.started[row]! + copies.ran[row]!;
       (path.rows[level] ??= []).push(row);
     }

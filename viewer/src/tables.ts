@@ -94,7 +94,15 @@ export type Table<N extends TableName> = { rows: number } & {
 };
 export type Tables = { [N in TableName]: Table<N> };
 
-export function emptyColumn(type: ColumnType, rows: number): Arrays[ColumnType] {
+/** A table of `rows` rows with every column it can have, all zeros. */
+export function emptyTable<N extends TableName>(name: N, rows = 0): Table<N> {
+  const table: Record<string, unknown> = { rows };
+  const columns: Record<string, readonly [number, ColumnType]> = TABLES[name].columns;
+  for (const [column, [, type]] of Object.entries(columns)) table[column] = emptyColumn(type, rows);
+  return table as Table<N>;
+}
+
+function emptyColumn(type: ColumnType, rows: number): Arrays[ColumnType] {
   if (type === "u8") return new Uint8Array(rows);
   if (type === "u32") return new Uint32Array(rows);
   if (type === "f64") return new Float64Array(rows);
