@@ -46,6 +46,7 @@ export function searchPanel(app: App): HTMLElement[] {
     for (let i = 0; i < matches.ids.length && found.length < LISTED; i++) found.push({ rank, box: matches.ids[i]! });
   }
   parts.push(el("p", {}, `${count(total)} ${total === 1 ? "box" : "boxes"}, ${time(spent)} in all`));
+  if (total > 1) parts.push(namesFound(app), el("h3", {}, "One by one"));
   parts.push(el("ul", { class: "walk" }, ...found.map(({ rank, box }) => {
     const name = rank.nameOf(box);
     return el("li", { click: () => app.select({ rank, box }, true) },
@@ -56,6 +57,28 @@ export function searchPanel(app: App): HTMLElement[] {
   })));
   if (total > found.length) parts.push(el("p", { class: "soft" }, `and ${count(total - found.length)} more: n and p walk through all of them`));
   return parts;
+}
+
+const LOOKED_AT = 2e6;
+const MOST_NAMES = 10;
+
+/** What was found, by name, the most time first. */
+function namesFound(app: App): HTMLElement {
+  const sums = new Map<number, { boxes: number; time: number }>();
+  for (const [rank, { ids, start, stop }] of app.matches!) {
+    for (let i = 0; i < Math.min(ids.length, LOOKED_AT); i++) {
+      const name = rank.nameOf(ids[i]!);
+      const sum = sums.get(name) ?? { boxes: 0, time: 0 };
+      sum.boxes++;
+      sum.time += stop[i]! - start[i]!;
+      sums.set(name, sum);
+    }
+  }
+  const rows = [...sums].sort((a, b) => b[1].time - a[1].time).slice(0, MOST_NAMES).map(([name, sum]) =>
+    el("tr", {},
+      el("td", {}, el("i", { class: "swatch", style: `background:${app.palette.of(name, RUNNING)}` }), app.session.names.texts[name]!),
+      el("td", { class: "soft" }, count(sum.boxes)), el("td", {}, time(sum.time))));
+  return el("table", {}, el("tbody", {}, ...rows));
 }
 
 function setOnly(app: App, only: boolean): void {
