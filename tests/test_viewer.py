@@ -248,6 +248,17 @@ def test_memory_lanes_tell_the_level_and_the_arrays_by_line(viewer: Open) -> Non
     page.click(x, y)
     assert re.search(rf"Instances · {len(alive)}\b", page.panel(), re.IGNORECASE)
     assert f"high-water mark {levels['peak'].max() / 2**20:.3g} MiB" in page.panel()
+    assert "read once" in page.panel()
+
+
+def test_arrays_that_were_never_freed_say_so(viewer: Open, tmp_path: Path) -> None:
+    data = {**tables("orbit"), "deaths": {"instance": [99], "time": [1], "reads": [1]}}
+    data["held"] = {"instance": [1, 2], "reads": [3, 0], "last_read": [50_000_000, 0]}
+    page = viewer()
+    page.open(report(tmp_path / "held.html", files.write(tmp_path / "held.nlprof", data)))
+    page.click(900.0, page.row("n0.system.m0"))
+    words = page.panel()
+    assert "read 3 times, last at 50 ms; never freed" in words and "never read, never freed" in words
 
 
 def matching(name: str, test: Callable[[str, int], bool]) -> int:
@@ -613,3 +624,12 @@ def test_nonsense_in_whole_tables_never_breaks_the_page(viewer: Open, tmp_path: 
                 page.page.locator(f"#tabs [data-panel={panel}]").click()
             for y in range(80, 860, 60):
                 page.click(600, y)
+
+
+def test_work_of_a_processor_that_is_not_listed_is_shown(viewer: Open, tmp_path: Path) -> None:
+    listed = {key: values[1:] for key, values in tables("orbit")["processors"].items()}
+    path = files.write(tmp_path / "unlisted.nlprof", {**tables("orbit"), "processors": listed})
+    page = viewer()
+    page.open(report(tmp_path / "unlisted.html", path))
+    assert "processor 0" in page.labels()
+    assert page.search('lane:"processor 0"') > 0

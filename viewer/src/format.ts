@@ -143,7 +143,7 @@ async function payload(bytes: Uint8Array, chunk: Chunk, room: { buffer: Uint8Arr
 }
 
 /** Columns that hold times or lengths of time, which ticks are turned into nanoseconds. */
-const TIMES = new Set(["created", "blocked", "queued", "ran", "mapped", "started", "recorded", "born", "time", "first", "last"]);
+const TIMES = new Set(["created", "blocked", "queued", "ran", "mapped", "started", "recorded", "born", "time", "first", "last", "lastRead"]);
 
 function readChunk(tables: Tables, name: TableName, raw: Uint8Array, chunk: Chunk, tick: number, unknown: Set<string>): void {
   const view = new DataView(raw.buffer, raw.byteOffset, raw.byteLength);

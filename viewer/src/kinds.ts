@@ -61,7 +61,7 @@ export const BOXES: Record<number, BoxKind> = {
   20: { name: "Python", about: "the program's own code" },
   21: { name: "record", about: "calls that enter the window", counts: "operations" },
   22: { name: "sync", about: "the program waits for a value", task: true, waits: true },
-  23: { name: "fallback", about: "NumPy does it on the host" },
+  23: { name: "fallback", about: "NumPy does it on the host", counts: "arrays lent" },
   24: { name: "small operations", about: "they ran at once, on the program's own thread", counts: "operations" },
   25: { name: "full", about: "recording waits: too much is in flight", waits: true },
   30: { name: "allocate", about: "memory from the system", counts: "bytes" },
@@ -72,6 +72,9 @@ export const BOXES: Record<number, BoxKind> = {
   51: { name: "image", about: "lengths and places that depend on data", task: true },
   64: { name: "copy", about: "bytes move from one memory to another", counts: "bytes" },
 };
+
+/** The lane for boxes whose processor is not in the file's list: tens of kinds belong to one lane. */
+export const laneOfKind = (kind: number): string => ["cpu", "utility", "io", "system", "gpuhost", "dp"][Math.floor(kind / 10)] ?? "utility";
 
 export const VARIANTS = ["fused kernel", "chain of kernels", "library operation", "GPU library operation"];
 export const REASONS = [

@@ -2,6 +2,7 @@
 
 import type { Rank } from "./rank";
 import { firstAbove } from "./search_sorted";
+import { time, times } from "./words";
 
 const BLOCK = 64;
 
@@ -120,6 +121,18 @@ export function deathsOf(rank: Rank): Map<number, number> {
     known.set(rank, found);
   }
   return found;
+}
+
+/** What is known of the reading of an array: how often, and since when no more. Empty where nothing is known. */
+export function readingOf(rank: Rank, instance: number): string {
+  const { held, deaths } = rank.tables;
+  const kept = held.instance.indexOf(instance);
+  if (kept >= 0) {
+    const often = held.reads[kept]!;
+    return often ? `read ${times(often)}, last at ${time(held.lastRead[kept]!)}; never freed` : "never read, never freed";
+  }
+  const died = deaths.instance.indexOf(instance);
+  return died >= 0 && deaths.reads[died]! > 0 ? `read ${times(deaths.reads[died]!)}` : "";
 }
 
 function blocks(column: Float64Array): Float64Array {

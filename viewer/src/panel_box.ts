@@ -5,7 +5,7 @@ import { BLOCKED, READY, RUNNING } from "./colour";
 import { el } from "./dom";
 import { BOXES, COPY, REASONS, RUNS, SYNC, TRAITS, VARIANTS } from "./kinds";
 import { shortName } from "./lines";
-import { deathsOf } from "./memory";
+import { deathsOf, readingOf } from "./memory";
 import { sourceLines, taskOf } from "./query";
 import type { Rank } from "./rank";
 import { relationsOf, type Cause } from "./relations";
@@ -221,6 +221,6 @@ function momentPanel(app: App, { memory, time: at }: MemoryMoment): HTMLElement[
     ...groups.slice(0, LISTED).map(({ line, bytes: size, number }) => sourceButton(app, rank, line, [`${bytes(size)} in ${number} ${number === 1 ? "instance" : "instances"}`])),
     el("h3", {}, `Instances · ${count(living.length)}`),
     el("table", {}, el("tbody", {}, ...living.slice(0, 40).map(({ row, bytes: size }) =>
-      el("tr", {}, el("td", {}, el("span", { class: "code" }, rank.string(instances.shape[row]!) || `instance ${instances.id[row]}`), el("span", { class: "soft" }, ` ${rank.string(instances.by[row]!)}`)), el("td", {}, bytes(size)))))),
+      el("tr", {}, el("td", {}, el("span", { class: "code" }, rank.string(instances.shape[row]!) || `instance ${instances.id[row]}`), el("span", { class: "soft" }, ` ${rank.string(instances.by[row]!)}`), el("div", { class: "faint" }, readingOf(rank, instances.id[row]!))), el("td", {}, bytes(size)))))),
   ];
 }

@@ -2,7 +2,7 @@
 // Everything is a column; there is no object for a box.
 
 import type { ReadFile } from "./format";
-import { BOXES, COPY, FALLBACK, MEMORY_LANES, MEMORY_NAMES, PROCESSOR_LANES, PROCESSOR_NAMES, RUNS } from "./kinds";
+import { BOXES, COPY, FALLBACK, laneOfKind, MEMORY_LANES, MEMORY_NAMES, PROCESSOR_LANES, PROCESSOR_NAMES, RUNS } from "./kinds";
 import { MemoryTrack } from "./memory";
 import { emptyTable, type Tables } from "./tables";
 
@@ -42,6 +42,8 @@ export interface Track {
 
 /** Rows of one path; where still more copies overlap, they share the last. */
 const MOST_LEVELS = 8;
+/** Where a box is that names a processor far out of range. */
+const NOWHERE: Track = { key: "", lane: "", label: "?", first: 0, last: 0 };
 const NO_ROW = 0xffffffff;
 /** Task numbers may begin anywhere, but a table of rows by number must stay in proportion to the rows. */
 const SPARSE = 1 << 24;
@@ -104,7 +106,7 @@ export class Rank {
   }
 
   trackOf(box: number): Track {
-    return this.tracks.find((track) => box >= track.first && box < track.last)!;
+    return this.tracks.find((track) => box >= track.first && box < track.last) ?? NOWHERE;
   }
 
   place(line: number): { file: string; line: number; function: string } | null {
@@ -148,6 +150,11 @@ export class Rank {
         key: `p${id}`, lane: PROCESSOR_LANES[kind] ?? "utility",
         label: named || `${PROCESSOR_NAMES[kind] ?? "?"} ${processors.index[row]}`, first, last,
       });
+    }
+    const listed = new Set(processors.id);
+    for (let id = 0; id + 1 < firsts.length; id++) {
+      if (firsts[id] === firsts[id + 1] || listed.has(id)) continue;
+      this.tracks.push({ key: `p${id}`, lane: laneOfKind(boxes.kind[firsts[id]!]!), label: `processor ${id}`, first: firsts[id]!, last: firsts[id + 1]! });
     }
     this.arrangeCopies(boxes, spans.rows);
     // The boxes have it all now; ten million rows are not kept twice.

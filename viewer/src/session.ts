@@ -132,7 +132,7 @@ function shift(tables: Tables, by: number): void {
   const moments = [
     tables.tasks.created, tables.spans.started, tables.operations.recorded, tables.instances.born, tables.deaths.time,
     tables.copies.started, tables.levels.time, tables.ranges.started, tables.small.first, tables.small.last,
-    tables.uses.time, tables.counters.time, tables.end.time,
+    tables.uses.time, tables.counters.time, tables.end.time, tables.held.lastRead,
   ];
   for (const column of moments) for (let row = 0; row < column.length; row++) column[row]! += by;
 }

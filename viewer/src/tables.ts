@@ -77,6 +77,7 @@ export const TABLES = {
     },
   },
   end: { kind: 20, columns: { time: [1, "f64"] } },
+  held: { kind: 21, columns: { instance: [1, "f64"], reads: [2, "f64"], lastRead: [3, "f64"] } },
 } as const satisfies Record<string, { kind: number; columns: Record<string, readonly [number, ColumnType]> }>;
 
 interface Arrays {

@@ -46,6 +46,8 @@ export function count(value: number): string {
   return `${digits(value / 1e6)} M`;
 }
 
+export const times = (number: number): string => (number === 1 ? "once" : `${count(number)} times`);
+
 export function percent(share: number): string {
   if (share > 0 && share < 0.005) return "<1 %";
   return `${Math.round(share * 100)} %`;
