@@ -35,6 +35,7 @@ export const WAITS_INSIDE = 1;
 export const PYTHON = 20;
 export const SYNC = 22;
 export const FALLBACK = 23;
+export const SMALL = 24;
 export const COPY = 64;
 
 export interface BoxKind {
