@@ -55,10 +55,14 @@ export class App implements Scene {
     new ResizeObserver(() => this.resize()).observe(byId("stage"));
     const { signal } = this.closing;
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.useTheme(chosenTheme()), { signal });
-    window.addEventListener("hashchange", () => {
-      this.view.restore(location.hash.slice(1));
-      this.view.changed();
-    }, { signal });
+    window.addEventListener(
+      "hashchange",
+      () => {
+        this.view.restore(location.hash.slice(1));
+        this.view.changed();
+      },
+      { signal },
+    );
   }
 
   /** Called after every change that panels may care about. */
@@ -184,7 +188,13 @@ export class App implements Scene {
       this.drawn.frames++;
     }
     if (this.pointer) this.pointer.hit = hitAt(this, this.pointer.x, this.pointer.y);
-    drawOverlay(new CanvasPainter(prepared(this.overlay, this.width, this.height)), this, this.pointer, this.selected, this.showPath);
+    drawOverlay(
+      new CanvasPainter(prepared(this.overlay, this.width, this.height)),
+      this,
+      this.pointer,
+      this.selected,
+      this.showPath,
+    );
     this.drawn.time += performance.now() - begun;
     showTip(this);
   }

@@ -65,7 +65,13 @@ export class Costs {
   private addRank(rank: Rank): void {
     const lines = rank.tables.lines.rows + 1;
     const sums = {
-      time: col(lines), waits: col(lines), python: col(lines), bytes: col(lines), tasks: col(lines), made: col(lines), small: col(lines),
+      time: col(lines),
+      waits: col(lines),
+      python: col(lines),
+      bytes: col(lines),
+      tasks: col(lines),
+      made: col(lines),
+      small: col(lines),
     };
     const { boxes } = rank;
     const { tasks, operations, instances } = rank.tables;

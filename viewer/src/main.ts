@@ -62,7 +62,8 @@ function show(session: Session): void {
   const asked = [...new URLSearchParams(location.hash.slice(1)).keys()].some((key) => key !== "served");
   if (before && session.runs.length === 2) app.view.panel = "lines";
   if (!asked && window.innerWidth > PHONE) {
-    app.view.panel = session.runs.length > 1 ? "lines" : session.ranks.some((rank) => rank.tables.findings.rows) ? "findings" : "run";
+    app.view.panel =
+      session.runs.length > 1 ? "lines" : session.ranks.some((rank) => rank.tables.findings.rows) ? "findings" : "run";
   }
   buildTools(app, () => byId("files").click());
   listen(app, (by) => stepToMatch(app, by));

@@ -27,7 +27,13 @@ export class MemoryTrack {
   private readonly highest: Float64Array;
   private readonly latest: Float64Array;
 
-  constructor(readonly rank: Rank, readonly id: number, readonly lane: string, readonly label: string, readonly capacity: number) {
+  constructor(
+    readonly rank: Rank,
+    readonly id: number,
+    readonly lane: string,
+    readonly label: string,
+    readonly capacity: number,
+  ) {
     this.key = `m${id}`;
     const { levels, instances } = rank.tables;
     [this.time, this.bytes] = levelsOf(id, levels);
@@ -39,7 +45,8 @@ export class MemoryTrack {
     this.latest = blocks(this.died);
     let [peak, at] = [0, 0];
     for (let i = 0; i < this.bytes.length; i++) if (this.bytes[i]! > peak) [peak, at] = [this.bytes[i]!, this.time[i]!];
-    for (let row = 0; row < levels.rows; row++) if (levels.memory[row] === id && levels.peak[row]! > peak) peak = levels.peak[row]!;
+    for (let row = 0; row < levels.rows; row++)
+      if (levels.memory[row] === id && levels.peak[row]! > peak) peak = levels.peak[row]!;
     this.peak = peak;
     this.peakAt = at;
   }

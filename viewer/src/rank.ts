@@ -62,7 +62,11 @@ export class Rank {
   private readonly firstTask: number;
   private readonly rowOfTask: Uint32Array;
 
-  constructor(readonly file: ReadFile, readonly names: Names, public index: number) {
+  constructor(
+    readonly file: ReadFile,
+    readonly names: Names,
+    public index: number,
+  ) {
     this.tables = file.tables;
     const { meta, strings } = file.tables;
     this.meta = new Map(meta.key.map((key, row) => [key, meta.value[row]!]));
@@ -79,7 +83,7 @@ export class Rank {
   }
 
   string(number: number): string {
-    return number === 0 ? "" : this.tables.strings.text[number - 1] ?? "?";
+    return number === 0 ? "" : (this.tables.strings.text[number - 1] ?? "?");
   }
 
   /** The row of a task, or -1: it was not over when the file ended. */
@@ -92,9 +96,9 @@ export class Rank {
     const kind = this.boxes.kind[box]!;
     if (kind <= 1) {
       const row = this.taskRow(this.boxes.subject[box]!);
-      return row < 0 ? this.nameOfKind[RUNS]! : this.nameOfString[this.tables.tasks.name[row]!] ?? 0;
+      return row < 0 ? this.nameOfKind[RUNS]! : (this.nameOfString[this.tables.tasks.name[row]!] ?? 0);
     }
-    return kind === FALLBACK ? this.nameOfString[this.boxes.subject[box]!] ?? 0 : this.nameOfKind[kind]!;
+    return kind === FALLBACK ? (this.nameOfString[this.boxes.subject[box]!] ?? 0) : this.nameOfKind[kind]!;
   }
 
   /** The line of a box; a task's box has its task's where it has none of its own. */
@@ -120,8 +124,12 @@ export class Rank {
     const { processors, spans, copies } = this.tables;
     const total = spans.rows + copies.rows;
     const boxes: Boxes = {
-      start: new Float64Array(total), stop: new Float64Array(total), kind: new Uint8Array(total),
-      subject: new Uint32Array(total), line: new Uint32Array(total), count: new Float64Array(total),
+      start: new Float64Array(total),
+      stop: new Float64Array(total),
+      kind: new Uint8Array(total),
+      subject: new Uint32Array(total),
+      line: new Uint32Array(total),
+      count: new Float64Array(total),
     };
     let most = 0;
     for (let row = 0; row < spans.rows; row++) if (spans.processor[row]! > most) most = spans.processor[row]!;
@@ -147,14 +155,23 @@ export class Rank {
       const first = firsts[id] ?? 0;
       const last = firsts[id + 1] ?? first;
       this.tracks.push({
-        key: `p${id}`, lane: PROCESSOR_LANES[kind] ?? "utility",
-        label: named || `${PROCESSOR_NAMES[kind] ?? "?"} ${processors.index[row]}`, first, last,
+        key: `p${id}`,
+        lane: PROCESSOR_LANES[kind] ?? "utility",
+        label: named || `${PROCESSOR_NAMES[kind] ?? "?"} ${processors.index[row]}`,
+        first,
+        last,
       });
     }
     const listed = new Set(processors.id);
     for (let id = 0; id + 1 < firsts.length; id++) {
       if (firsts[id] === firsts[id + 1] || listed.has(id)) continue;
-      this.tracks.push({ key: `p${id}`, lane: laneOfKind(boxes.kind[firsts[id]!]!), label: `processor ${id}`, first: firsts[id]!, last: firsts[id + 1]! });
+      this.tracks.push({
+        key: `p${id}`,
+        lane: laneOfKind(boxes.kind[firsts[id]!]!),
+        label: `processor ${id}`,
+        first: firsts[id]!,
+        last: firsts[id + 1]!,
+      });
     }
     this.arrangeCopies(boxes, spans.rows);
     // The boxes have it all now; ten million rows are not kept twice.
