@@ -220,7 +220,8 @@ function prepared(canvas: HTMLCanvasElement, width: number, height: number): Can
   const dense = window.devicePixelRatio || 1;
   const [w, h] = [Math.round(width * dense), Math.round(height * dense)];
   if (canvas.width !== w || canvas.height !== h) [canvas.width, canvas.height] = [w, h];
-  const context = canvas.getContext("2d")!;
+  // The picture fills its canvas; without transparency the browser has nothing to blend.
+  const context = canvas.getContext("2d", { alpha: canvas.id !== "picture" })!;
   context.setTransform(dense, 0, 0, dense, 0, 0);
   context.clearRect(0, 0, width, height);
   return context;
