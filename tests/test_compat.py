@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
 from pathlib import Path
@@ -119,7 +120,8 @@ def test_commands_run_as_printed(folder, line):
     status, out, err = shell(line, folder)
     assert (status, out) == (0, "3.0\n"), err
     said = [text for text in err.splitlines() if "going on" in text]
-    assert len(said) == len(set(said)) and ("--profile" not in line or any("--profile" in text for text in said))
+    assert len(said) == len(set(said))
+    assert "--profile" not in line or (folder / "legate_0.prof").exists() or (folder / "numloom_0.prof").exists()
 
 
 @pytest.mark.parametrize(
@@ -184,9 +186,16 @@ def test_slurms_nodes_are_filled(folder):
     assert "mpirun -n 2 --map-by ppr:1:node" in shell(line.replace("--verbose", "--dry-run"), folder)[1]
 
 
-def test_the_profiler_says_what_is_missing(folder):
-    status, out, err = shell("legate_prof view /path/to/legate_0.prof", folder)
-    assert (status, out, err.count("\n")) == (2, "", 1)
+def test_the_profilers_commands(folder):
+    shell("legate --cpus 2 --profile myprog.py", folder)
+    status, out, err = shell("legate_prof statistics legate_0.prof", folder)
+    assert (status, err) == (0, "") and "Lanes" in out
+    assert shell("legate_prof trace legate_0.prof -o trace.json", folder)[0] == 0
+    assert "traceEvents" in json.loads((folder / "trace.json").read_text())
+    assert json.loads(shell("legate_prof dump legate_0.prof", folder)[1])[0]["small"]
+    for name in ("view", "serve", "archive"):
+        status, out, err = shell(f"legate_prof {name} /path/to/legate_0.prof", folder)
+        assert (status, out, err.count("\n")) == (1, "", 1)
 
 
 def test_messages_have_the_commands_name(folder):

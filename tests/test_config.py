@@ -83,12 +83,11 @@ def test_help_lists_and_ends():
 
 def test_what_does_not_exist_here_is_said_once():
     code = "import subprocess, sys, numloom; subprocess.run([sys.executable, '-c', 'import numloom'], check=True)"
-    ended = python(code, NUMLOOM_CONFIG="--profile --omps 2 --consensus=0 --launcher mpirun")
+    ended = python(code, NUMLOOM_CONFIG="--omps 2 --consensus=0 --launcher mpirun")
     assert ended.status == 0
     assert ended.err.splitlines() == [
         "numloom: --launcher: only the numloom command acts on it; going on without it",
         "numloom: --omps: there are no OpenMP groups here; --cpus sets the number of workers; going on without it",
-        "numloom: --profile: profiles are not written yet; going on without it",
     ]
 
 

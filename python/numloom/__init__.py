@@ -12,6 +12,7 @@ import sys as _sys
 import numpy
 
 from . import _core, _methods, _mirror, _settings
+from . import _profile as _profiles
 from ._core import OutOfMemoryError, ndarray, ufunc
 from ._coverage import coverage, reset_coverage
 from ._creation import (
@@ -52,8 +53,10 @@ from ._creation import (
     zeros,
     zeros_like,
 )
+from ._einsum import einsum, einsum_path
 from ._fallback import FallbackWarning, set_fallback_warnings
 from ._files import load
+from ._histograms import bincount, histogram, histogram2d, histogram_bin_edges, histogramdd
 from ._indexing import (
     argwhere,
     clip,
@@ -138,6 +141,8 @@ from ._products import (
     tensordot,
     vdot,
 )
+from ._quantiles import median, nanmedian, nanpercentile, nanquantile, percentile, quantile
+from ._profile import ProfileRange, profile
 from ._reductions import (
     all,
     amax,
@@ -173,6 +178,18 @@ from ._rounding import (
     unwrap,
 )
 from ._runtime import explain, memory, stats, sync
+from ._sets import (
+    intersect1d,
+    isin,
+    setdiff1d,
+    setxor1d,
+    union1d,
+    unique,
+    unique_all,
+    unique_counts,
+    unique_inverse,
+    unique_values,
+)
 from ._shape import (
     array_split,
     atleast_1d,
@@ -209,6 +226,16 @@ from ._shape import (
     unstack,
     vsplit,
 )
+from ._sorting import (
+    argpartition,
+    argsort,
+    digitize,
+    lexsort,
+    partition,
+    searchsorted,
+    sort,
+    sort_complex,
+)
 
 _settings.read()
 
@@ -223,6 +250,8 @@ _own = [
     "explain",
     "StoreTarget",
     "memory",
+    "profile",
+    "ProfileRange",
     "offload_to",
     "reset_coverage",
     "timing",
@@ -234,3 +263,4 @@ _core.put_short_ways(_sys.modules[__name__])
 _mirror.install()
 
 _core.look_for_cuda_in([_p for _p in _sys.path if _p.endswith(("site-packages", "dist-packages"))])
+_profiles.begin_if_asked()

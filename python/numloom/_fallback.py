@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
 import sys
@@ -12,8 +13,9 @@ from typing import Any, TypeVar
 
 import numpy
 
-from ._core import Scalar, Unsupported, adopt_numpy, ndarray, to_numpy, ufunc
+from ._core import FallbackSpan, Scalar, Unsupported, _profiling, adopt_numpy, ndarray, to_numpy, ufunc
 
+_NOTHING: contextlib.AbstractContextManager[None] = contextlib.nullcontext()
 F = TypeVar("F", bound=Callable[..., Any])
 
 _PACKAGES = (os.path.dirname(os.path.abspath(__file__)) + os.sep, os.path.dirname(numpy.__file__) + os.sep)
@@ -137,10 +139,12 @@ def on_host(function: Callable[..., Any], name: str, args: tuple[Any, ...], kwar
     With a `name` the call is counted; without, it belongs on the host: printing, files, type rules.
     """
     visit = Visit()
-    result = function(
-        *[visit.to_host(arg) for arg in args], **{key: visit.to_host(value) for key, value in kwargs.items()}
-    )
-    result = visit.from_host(result)
+    with FallbackSpan(name) if name and _profiling() else _NOTHING as span:
+        words = [visit.to_host(arg) for arg in args]
+        named = {key: visit.to_host(value) for key, value in kwargs.items()}
+        if span is not None:
+            span.lent(len(visit.lent))
+        result = visit.from_host(function(*words, **named))
     if name and visit.involved:
         note(name)
     return result

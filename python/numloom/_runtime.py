@@ -7,7 +7,7 @@ import os
 import sys
 from typing import Any
 
-from . import _core
+from . import _core, _profile
 
 
 def stats() -> dict[str, int]:
@@ -37,10 +37,12 @@ def _at_exit() -> None:
     try:
         _core._shutdown()
     except Exception as e:
+        _profile.finish()
         sys.stdout.flush()
         print(f"numloom: work that was pending at exit failed\n{type(e).__name__}: {e}", file=sys.stderr, flush=True)
         os._exit(1)
     finally:
+        _profile.finish()
         if _core.show_memory_usage():
             print(memory(), file=sys.stderr, flush=True)
 

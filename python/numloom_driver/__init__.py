@@ -16,13 +16,25 @@ def main(command: str = "numloom") -> int:
         if not _is_text(word):
             print(f"{command}: {word!r} is not UTF-8; only text can be given as an argument", file=sys.stderr)
             return 2
+    if sys.argv[1:2] == ["prof"]:
+        from .prof import prof
+
+        return prof(sys.argv[2:])
+    if sys.argv[1:2] == ["doctor"]:
+        from .doctor import doctor
+
+        return doctor(sys.argv[2:])
     driven = _core.drive(command, sys.argv[1:], sys.executable)
     if driven.status is not None:
         return int(driven.status)
     os.environ.update(driven.variables)
     _settings.say(command, driven.notes)
 
+    from numloom import _profile
+
     from .program import run_module, run_script
+
+    _profile.begin_run(command, [driven.program, *driven.arguments])
 
     began = time.perf_counter()
     try:

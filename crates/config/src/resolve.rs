@@ -238,7 +238,6 @@ mod tests {
         assert_eq!(
             out.notes,
             [
-                "--profile: profiles are not written yet; going on without it",
                 "--verbose: only the numloom command acts on it; going on without it",
                 "--gpus 1: no GPU with a CUDA driver was found; going on with CPUs (--gpu-backend sim simulates devices)",
             ]

@@ -6,6 +6,7 @@ mod command;
 mod info;
 mod launch;
 mod plan;
+pub mod prof;
 pub mod run;
 mod tell;
 #[cfg(test)]

@@ -57,9 +57,6 @@ pub struct Plan {
     pub resolved: Resolved,
 }
 
-/// Subcommands that have a name and nothing behind it yet.
-const SUBCOMMANDS: [(&str, &str); 2] = [("prof", "profiles are not written yet"), ("doctor", "there is no doctor yet")];
-
 pub fn plan(command: &str, words: &[String], world: &dyn World) -> Outcome {
     match try_plan(command, words, world) {
         Ok(outcome) => outcome,
@@ -91,9 +88,6 @@ impl From<Refusal> for Halt {
 }
 
 fn try_plan(command: &str, words: &[String], world: &dyn World) -> Result<Outcome, Halt> {
-    if let Some((name, why)) = SUBCOMMANDS.iter().find(|(name, _)| words.first().is_some_and(|w| w == name)) {
-        refuse(2, format!("{name}: {why}"))?;
-    }
     let mut given = given_by(&|name| world.variable(name))?;
     let rest = given.read_words(words, Source::Flag)?;
     if command == "legate" && !given.has("profile_name") {

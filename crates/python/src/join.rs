@@ -7,6 +7,7 @@ use crate::index::check_new_size;
 use numloom_ir::promote::promote;
 use numloom_ir::view::{Order, copied, dense_strides};
 use numloom_ir::{Dims, Strides, View};
+use numloom_runtime::profile::{self as told, Use};
 use numloom_runtime::{Array, MapOp, Operand, record};
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
@@ -91,6 +92,7 @@ pub fn join(arrays: &Bound<'_, PyAny>, axis: isize) -> PyResult<Py<PyAny>> {
         dtype = promote(dtype, p.view.dtype);
     }
     check_new_size(&shape, dtype)?;
+    told::used(Use::Stack, "concatenate", shape.iter().product::<usize>() * dtype.size());
     let strides = joined_strides(dtype.size(), &shape, &parts);
     let watch = Watch::new(py);
     let out = record::empty_view(View { dtype, offset: 0, shape, strides }, || watch.here());

@@ -14,6 +14,7 @@ use numloom_ir::view::Order;
 use numloom_ir::{DType, Dims, ScalarOp, Value, View};
 use numloom_library::{Mode, Take};
 
+use numloom_runtime::profile::{self as told, Use};
 use numloom_runtime::{Array, MapOp, Operand, record};
 use pyo3::exceptions::{PyAttributeError, PyIndexError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -375,6 +376,7 @@ impl NdArray {
     }
 
     fn tolist(slf: &Bound<'_, Self>) -> PyResult<Py<PyAny>> {
+        numloom_profile::record::values_read(handle::sized(slf)?.view.size());
         Ok(through_numpy(slf)?.call_method0("tolist")?.unbind())
     }
 
@@ -455,7 +457,8 @@ impl NdArray {
         if slf.borrow().array.view.ndim() == 0 {
             return Err(PyTypeError::new_err("iteration over a 0-d array"));
         }
-        handle::sized(slf)?;
+        let array = handle::sized(slf)?;
+        told::used(Use::Iteration, "iteration", array.view.shape[0]);
         Ok(ArrayIter { array: slf.clone().unbind(), next: 0 })
     }
 

@@ -270,6 +270,7 @@ impl Api {
     /// A NumPy scalar object.
     #[inline]
     pub fn make_scalar(&self, py: Python<'_>, value: &Value) -> PyResult<Py<PyAny>> {
+        numloom_profile::record::values_read(1);
         let d = value.dtype;
         let Some(alloc) = self.scalar_allocs[d as usize] else { return self.make_any_scalar(py, value) };
         // SAFETY: the class's own allocator; its scalars hold their value behind their head.

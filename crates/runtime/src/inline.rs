@@ -6,6 +6,7 @@ use crate::error::ExecError;
 use crate::node;
 use crate::operation::{Kind, Operation, Place, Source};
 use crate::plan::{self, TaskWork};
+use crate::profile;
 use crate::provenance::Provenance;
 use crate::record::{MapOp, Operand};
 use crate::spill;
@@ -119,7 +120,7 @@ pub fn map_new(op: ScalarOp, lp: u8, ins: &[Operand]) -> Option<Result<(Array, u
     fp_clear();
     // SAFETY: the inputs are dense over `n` elements (or one), the output is new; values live in `ins`.
     let flags = unsafe { block_fn(op, lp as usize)(n, args.as_ptr(), &to) } | fp_status();
-    stats::count_inline();
+    stats::count_inline(op.name());
     let view = View {
         dtype: *dtype,
         offset: 0,
@@ -146,7 +147,7 @@ pub fn select_new(mask: &Array, yes: Operand, no: Operand, dtype: DType) -> Opti
     let to = store.ptr();
     // SAFETY: the inputs are dense over `n` elements (or one), the output is new.
     unsafe { select_fn(dtype.size())(n, args.as_ptr(), &to) };
-    stats::count_inline();
+    stats::count_inline("where");
     Some(Array::first(store, View::dense(dtype, shape, Order::C)))
 }
 
@@ -162,7 +163,7 @@ pub fn cast_small(a: &Array, to: DType) -> Option<(Array, u8)> {
     fp_clear();
     // SAFETY: the input is dense over `n` elements, the output is new.
     let flags = unsafe { cast_fn(a.view.dtype, to)(n, &from, &store.ptr()) } | fp_status();
-    stats::count_inline();
+    stats::count_inline("astype");
     Some((Array::first(store, View::dense(to, shape, Order::C)), flags))
 }
 
@@ -175,7 +176,7 @@ pub fn iota_new(start: &Value, step: &Value, n: usize) -> Option<Array> {
     let store = Store::to_fill(n * dtype.size()).ok()?;
     // SAFETY: the store has room for `n` elements and nobody else has seen it.
     unsafe { numloom_loops::iota(dtype, n, start.bytes.as_ptr(), step.bytes.as_ptr(), 0, store.ptr()) };
-    stats::count_inline();
+    stats::count_inline("arange");
     Some(Array::first(store, View::dense(dtype, &[n], Order::C)))
 }
 
@@ -213,7 +214,7 @@ pub fn run_small(op: MapOp, ins: &[Operand], out: &Array) -> Option<Result<u8>> 
     // SAFETY: offset and extent lie inside the store, and nothing recorded touches it; inputs as in `map_new`.
     let flags = unsafe { f(n, args.as_ptr(), &base.add(out.view.offset)) } | fp_status();
     out.store.wrote();
-    stats::count_inline();
+    stats::count_inline(op.name());
     Some(Ok(flags))
 }
 
@@ -234,6 +235,7 @@ pub fn read_element(a: &Array, at: isize) -> Option<Value> {
             n => std::ptr::copy_nonoverlapping(from, v.bytes.as_mut_ptr(), n),
         }
     }
+    profile::element(&a.store, false);
     Some(v)
 }
 
@@ -255,7 +257,8 @@ pub fn write_element(a: &Array, at: isize, v: &Value) -> bool {
         }
     }
     a.store.wrote();
-    stats::count_inline();
+    profile::element(&a.store, true);
+    stats::count_inline("setitem");
     true
 }
 
@@ -285,7 +288,7 @@ pub fn pack_small(x: &Array, mask: &Array) -> Option<Array> {
         let count = count_true(n, chosen.ptr);
         let store = Store::to_fill(count * x.view.dtype.size()).ok()?;
         compress(x.view.dtype.size(), n, from.ptr, chosen.ptr, store.ptr());
-        stats::count_inline();
+        stats::count_inline("boolean index");
         Some(line(store, x.view.dtype, count))
     }
 }
@@ -315,7 +318,7 @@ pub fn take_small(x: &Array, index: &Array) -> Option<Array> {
     if !all {
         return None;
     }
-    stats::count_inline();
+    stats::count_inline("take");
     Some(line(store, x.view.dtype, n))
 }
 
@@ -668,8 +671,9 @@ pub fn run_planned(op: Operation) -> Result<u8> {
 pub fn operation(kind: Kind, ins: &[Operand], outs: &[&Array], mask: Option<&Array>, at: Provenance) -> Operation {
     let place = |a: &Array| Place { store: a.store.clone(), view: a.view.clone() };
     // Pushed one by one: collecting moves these large elements more often.
-    let mut op =
-        Operation { kind, ins: SmallVec::new(), outs: SmallVec::new(), mask: mask.map(place), at, fresh: 0, times: 1 };
+    let (ins_room, outs_room) = (SmallVec::new(), SmallVec::new());
+    let mask = mask.map(place);
+    let mut op = Operation { kind, ins: ins_room, outs: outs_room, mask, at, fresh: 0, times: 1, recorded: 0 };
     for i in ins {
         op.ins.push(match i {
             Operand::Array(a) => Source::Place(place(a)),
@@ -683,6 +687,6 @@ pub fn operation(kind: Kind, ins: &[Operand], outs: &[&Array], mask: Option<&Arr
 }
 
 /// Counts an operation that ran here.
-pub fn counted() {
-    stats::count_inline();
+pub fn counted(name: &'static str) {
+    stats::count_inline(name);
 }

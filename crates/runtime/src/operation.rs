@@ -51,6 +51,8 @@ pub struct Operation {
     pub fresh: u8,
     /// How many recorded operations it stands for: more than one after slices were merged.
     pub times: u32,
+    /// When it was recorded, where a profile is written.
+    pub recorded: u64,
 }
 
 impl Operation {
@@ -64,21 +66,27 @@ impl Operation {
             Kind::Nonzero | Kind::Library(_) => Kind::Nonzero,
         };
         let (ins, outs, mask) = (self.ins.clone(), self.outs.clone(), self.mask.clone());
-        Operation { kind, ins, outs, mask, at: self.at, fresh: self.fresh, times: self.times }
+        Operation { kind, ins, outs, mask, at: self.at, fresh: self.fresh, times: self.times, recorded: 0 }
     }
 
     /// Stands in where an operation was taken out for a while.
     pub fn nothing() -> Operation {
         let (ins, outs) = (SmallVec::new(), SmallVec::new());
-        Operation { kind: Kind::Nonzero, ins, outs, mask: None, at: Provenance::default(), fresh: 0, times: 0 }
+        Operation {
+            kind: Kind::Nonzero,
+            ins,
+            outs,
+            mask: None,
+            at: Provenance::default(),
+            fresh: 0,
+            times: 0,
+            recorded: 0,
+        }
     }
 
     pub fn name(&self) -> &'static str {
         match &self.kind {
-            Kind::Map(MapOp::Scalar { op, .. }) => op.name(),
-            Kind::Map(MapOp::Copy) => "copy",
-            Kind::Map(MapOp::Select) => "where",
-            Kind::Map(MapOp::Iota { .. }) => "arange",
+            Kind::Map(m) => m.name(),
             Kind::Reduce { .. } => "reduce",
             Kind::Pack => "boolean index",
             Kind::Unpack => "boolean assignment",

@@ -6,10 +6,12 @@ use crate::fuse::{self, Group};
 use crate::gpu::OnGpu;
 use crate::lower::{self, Folded, Lowered, ParamSource};
 use crate::node::{Input, Node, Nodes, Spot, StoreId, Work};
+use crate::profile::{Doing, Lane, Span};
 use crate::record::MapOp;
 use crate::reserved;
 use crate::stats;
 use crate::store::Store;
+use crate::swap::{self, Swap};
 use numloom_cpu::Compiled;
 use numloom_ir::kernel::Kernel;
 use numloom_ir::{Dims, Value, View};
@@ -35,6 +37,7 @@ pub enum TaskWork {
     Opaque,
 }
 
+#[derive(Clone)]
 pub struct FusedPlan {
     pub compiled: Arc<Compiled>,
     pub domain: Dims,
@@ -45,6 +48,8 @@ pub struct FusedPlan {
     /// For each of the kernel's instructions the operation it is part of, by place in the task.
     pub origins: Vec<u32>,
     pub on_gpu: OnGpu,
+    /// It copies a temporary that lies like the array: on a device the two can change places.
+    pub swaps: bool,
 }
 
 impl FusedPlan {
@@ -56,6 +61,8 @@ impl FusedPlan {
 
 pub struct Plan {
     pub tasks: Vec<TaskPlan>,
+    /// Temporaries that something else stands in for.
+    pub swaps: Vec<Swap>,
 }
 
 /// Windows longer than this are not kept as plans: they rarely repeat and their keys are large.
@@ -69,20 +76,25 @@ static PLANS: LazyLock<Mutex<FxHashMap<Key, Arc<Plan>>>> = LazyLock::new(Mutex::
 static KERNELS: LazyLock<Mutex<FxHashMap<Kernel, Arc<Compiled>>>> = LazyLock::new(Mutex::default);
 
 pub fn plan(nodes: &Nodes, fusing: bool) -> Arc<Plan> {
+    let mut span = Span::new(Lane::Utility, Doing::Fuse);
     let key = (nodes.nodes.len() <= LONGEST_KEPT).then(|| key_of(nodes));
     if let Some(key) = &key
         && let Some(p) = PLANS.lock().get(key)
     {
         stats::count(&stats::PLAN_HITS, 1);
+        span.rename(Doing::Planned);
+        span.count(p.tasks.len());
         return p.clone();
     }
     let groups = fuse::fuse(nodes, fusing);
     let mut tasks = lower_all(nodes, &groups);
+    let swaps = if fusing && reserved::devices() > 0 { swap::find(&mut tasks, nodes) } else { Vec::new() };
     // A GPU has no tiles that stay in a cache.
     if fusing && !reserved::are_gpus() {
         tasks = chain::chain(tasks, nodes);
     }
-    let made = Arc::new(Plan { tasks });
+    span.count(tasks.len());
+    let made = Arc::new(Plan { tasks, swaps });
     if let Some(key) = key {
         let mut plans = PLANS.lock();
         if plans.len() >= MOST_PLANS {
@@ -120,6 +132,7 @@ fn task_of(nodes: &Nodes, group: &Group, needed_later: &dyn Fn(StoreId) -> bool)
         reduced: group.reduced.unwrap_or(0),
         origins,
         on_gpu: OnGpu::default(),
+        swaps: false,
     };
     TaskPlan { work: TaskWork::Fused(Arc::new(plan)), accesses, ops }
 }
@@ -135,6 +148,8 @@ pub fn compiled(kernel: Kernel) -> Arc<Compiled> {
     if kernels.len() >= MOST_KERNELS {
         kernels.clear();
     }
+    let mut span = Span::new(Lane::Utility, Doing::Compile);
+    span.count(kernel.instrs.len());
     let c = Arc::new(Compiled::new(kernel.clone()));
     kernels.insert(kernel, c.clone());
     c
@@ -175,7 +190,11 @@ fn key_of(nodes: &Nodes) -> Key {
     let mut k = KeyWriter { words: Vec::with_capacity(nodes.nodes.len() * 24) };
     // Which values are equal matters (neighbouring slices merge only then), not what they are.
     let mut classes: FxHashMap<Value, u64> = FxHashMap::default();
+    let sizes = reserved::devices() > 0;
     for s in &nodes.stores {
+        if sizes {
+            k.words.push(s.store.nbytes() as u64);
+        }
         k.words.push(s.live as u64 | (s.fresh as u64) << 1 | (s.last as u64) << 2);
     }
     for n in &nodes.nodes {

@@ -3,6 +3,7 @@
 
 use crate::ledger;
 use crate::memory::{self, Memory, NoMemory};
+use crate::profile::{Doing, Lane, Span};
 use crate::region::Region;
 use crate::reserved;
 use crate::spill;
@@ -135,6 +136,8 @@ static REGION: LazyLock<Option<Region>> =
 impl Source for System {
     fn map(&self, size: usize) -> Option<*mut u8> {
         let huge = size >= HUGE_PAGE;
+        let mut span = Span::new(Lane::System, Doing::Allocate);
+        span.count(size);
         let p = REGION.as_ref()?.take(size, if huge { HUGE_PAGE } else { 4096 })?;
         if huge {
             // A last piece of less than a huge page stays small.

@@ -1,12 +1,14 @@
 //! Recording: the calls the front makes. Each returns at once; small work on data that is there runs inline.
 
 use crate::array::{Array, UNSIZED};
+use crate::dot;
 use crate::error::{ErrorKind, ExecError};
 use crate::inline;
 use crate::ledger::TRACKED;
 use crate::memory::{self, Memory};
 use crate::node::conflict;
 use crate::operation::Kind;
+use crate::profile::{self, Use};
 use crate::provenance::Provenance;
 use crate::small;
 use crate::spill;
@@ -47,6 +49,17 @@ pub enum MapOp {
     Select,
     /// No inputs: `start + step * i` along the last axis of a 1-d output, in the output's type.
     Iota { start: Value, step: Value },
+}
+
+impl MapOp {
+    pub fn name(self) -> &'static str {
+        match self {
+            MapOp::Scalar { op, .. } => op.name(),
+            MapOp::Copy => "copy",
+            MapOp::Select => "where",
+            MapOp::Iota { .. } => "arange",
+        }
+    }
 }
 
 /// A new array without contents; its memory comes when something writes it.
@@ -164,7 +177,7 @@ fn map_any(
         return map_through_copies(op, ins, outs, mask, at());
     }
     if inline::is_possible(small::weight(op, ins, elements), arrays(ins).chain(mask), outs) {
-        inline::counted();
+        inline::counted(op.name());
         if mask.is_none()
             && let Some(done) = inline::run_dense(op, ins, outs)
         {
@@ -255,14 +268,17 @@ fn map_through_copies(op: MapOp, ins: &[Operand], outs: &[&Array], mask: Option<
 
 /// Adds an operation to the window. Where foreign code sees the bytes, it is waited for.
 fn push(op: crate::operation::Operation) -> Result<u8> {
-    let exposed = op
-        .reads()
-        .chain(&op.outs)
-        .any(|p| p.store.exposed.load(Ordering::Acquire) > 0)
-        .then(|| op.outs[0].store.clone());
+    let seen = |s: &Arc<Store>| s.exposed.load(Ordering::Acquire) > 0 || s.lent.load(Ordering::Acquire) > 0;
+    let exposed = op.reads().chain(&op.outs).any(|p| seen(&p.store)).then(|| {
+        let outs: SmallVec<[Arc<Store>; 2]> = op.outs.iter().map(|p| p.store.clone()).collect();
+        (outs, op.at)
+    });
     WINDOW.push(op);
-    if let Some(store) = exposed {
-        sync::wait_for(&store, || false)?;
+    if let Some((outs, at)) = exposed {
+        sync::wait_for(&outs[0], || false)?;
+        for store in outs.iter().filter(|s| s.lent.load(Ordering::Acquire) > 0) {
+            store.return_to_lent().map_err(|e| ExecError::no_memory(e, "array", at))?;
+        }
     }
     Ok(0)
 }
@@ -289,7 +305,7 @@ pub fn reduce(
     let elements = if input.symbol().is_some() { UNSIZED } else { input.view.size() };
     let ins = [Operand::Array(input)];
     if inline::is_possible(elements, std::iter::once(input).chain(mask), &[out]) {
-        inline::counted();
+        inline::counted(op.name());
         if mask.is_none()
             && let Some(done) = inline::fold_dense(op, lp, input, axes, out, initial)
                 .or_else(|| small::fold_axis(op, lp, input, axes, out, initial))
@@ -331,11 +347,15 @@ pub fn library(op: Box<dyn LibraryOp>, ins: &[&Array], outs: &[&Array], at: impl
     let size = |a: &&Array| if a.symbol().is_some() { UNSIZED / 64 } else { a.view.size() };
     let elements: usize = ins.iter().chain(outs).map(size).fold(0, |a, b| a.saturating_add(b));
     if inline::is_possible(elements, ins.iter().copied(), outs) {
-        inline::counted();
+        inline::counted(op.name());
         return run_library(&*op, ins, outs);
     }
+    let at = at();
+    if let Some(done) = dot::record(&*op, ins, outs, at) {
+        return done;
+    }
     let inputs: SmallVec<[Operand; 4]> = ins.iter().map(|a| Operand::Array(a)).collect();
-    push(inline::operation(Kind::Library(op), &inputs, outs, None, at())).map(|_| 0)
+    push(inline::operation(Kind::Library(op), &inputs, outs, None, at)).map(|_| 0)
 }
 
 /// Input `k` is copied first, because an output overlaps it.
@@ -410,7 +430,7 @@ pub fn pack(x: &Array, mask: &Array, at: impl FnOnce() -> Provenance) -> Result<
     if inline::is_possible(x.view.size(), [x, mask].into_iter(), &[]) {
         let count = count_now(mask)?;
         let out = empty(x.view.dtype, &[count], Order::C, Provenance::default)?;
-        inline::counted();
+        inline::counted("boolean index");
         run_library(&Pack::new(), &[x, mask], &[&out])?;
         return Ok(out);
     }
@@ -516,7 +536,7 @@ pub fn unpack(x: &Array, mask: &Array, values: &Array, at: impl FnOnce() -> Prov
         values
     };
     if inline::is_possible(x.view.size(), [mask, values].into_iter(), &[x]) {
-        inline::counted();
+        inline::counted("boolean assignment");
         return run_library(&Unpack::new(), &[mask, values], &[x]).map(|_| ());
     }
     let ins = [Operand::Array(mask), Operand::Array(values)];
@@ -531,12 +551,13 @@ pub fn same_mask(values: &Array, mask: &Array) -> bool {
 /// `nonzero` of a bool array: one int64 index array per axis, of unknown length.
 pub fn nonzero(mask: &Array, at: impl FnOnce() -> Provenance) -> Result<Vec<Array>> {
     let axes = mask.view.ndim();
+    profile::used(Use::Nonzero, "nonzero", mask.view.size());
     if inline::is_possible(mask.view.size(), std::iter::once(mask), &[]) {
         let count = count_now(mask)?;
         let outs = (0..axes)
             .map(|_| empty(DType::I64, &[count], Order::C, Provenance::default))
             .collect::<Result<Vec<_>>>()?;
-        inline::counted();
+        inline::counted("nonzero");
         let refs: Vec<&Array> = outs.iter().collect();
         run_library(&numloom_library::Nonzero::new(), &[mask], &refs)?;
         return Ok(outs);

@@ -3,6 +3,7 @@
 use crate::error::{ExecError, FpReport};
 use crate::fp;
 use crate::operation::Operation;
+use crate::profile;
 use crate::stats;
 use crate::store::Store;
 use crate::taint;
@@ -21,6 +22,7 @@ static REPORTS: Mutex<Vec<FpReport>> = Mutex::new(Vec::new());
 pub fn retire(work: &Work, error: Option<ExecError>) {
     keep_reports(work);
     let ops = std::mem::take(&mut *work.ops.lock());
+    profile::retired(work, &ops, error.is_some());
     if let Some(e) = error {
         let e = Arc::new(e);
         let known = ops.iter().flat_map(|op| op.reads()).any(|p| failure_of(&p.store).is_some());

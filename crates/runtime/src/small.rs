@@ -52,7 +52,7 @@ pub fn dot(a: &Array, b: &Array) -> Option<Value> {
     let mut sum = 0u64;
     // SAFETY: both are dense over `n` aligned elements.
     let known = unsafe { numloom_library::dot_dense(dtype, x.ptr, y.ptr, n, (&raw mut sum).cast()) };
-    stats::count_inline();
+    stats::count_inline("dot");
     let mut bytes = [0; 16];
     bytes[..8].copy_from_slice(&sum.to_ne_bytes());
     known.then_some(Value { dtype, bytes })
@@ -66,7 +66,7 @@ pub fn extreme_place(a: &Array, max: bool) -> Option<usize> {
         return None;
     }
     let run = dense_run(a, a.view.dtype, &a.view.shape)?;
-    stats::count_inline();
+    stats::count_inline(if max { "argmax" } else { "argmin" });
     // SAFETY: dense over `n` elements.
     unsafe { numloom_library::extreme_place(a.view.dtype, max, run.ptr, n).ok() }
 }
@@ -83,7 +83,7 @@ pub fn new_small(dtype: DType, shape: Dims, zeros: bool) -> Option<Array> {
         // SAFETY: the store has room for `n` elements; zeros of every type are zero bytes.
         unsafe { store.ptr().write_bytes(0, n * dtype.size()) };
     }
-    stats::count_inline();
+    stats::count_inline("zeros");
     let strides = dense_strides(dtype.size(), &shape, Order::C);
     Some(Array::first(store, View { dtype, offset: 0, shape, strides }))
 }

@@ -3,6 +3,7 @@
 
 use crate::ledger;
 use crate::memory::Memory;
+use crate::profile::{Doing, Lane, Span};
 use crate::ranges::Ranges;
 use crate::reserved;
 use crate::store::Store;
@@ -128,6 +129,8 @@ pub fn evict(missing: usize) -> bool {
     if !is_on() {
         return false;
     }
+    let mut span = Span::new(Lane::System, Doing::Spill);
+    span.count(missing);
     let mut leaving: Vec<(*const Store, *mut u8, usize)> = Vec::new();
     let mut bytes = 0;
     ledger::look_through(Memory::System, |store, instance| {

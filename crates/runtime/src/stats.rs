@@ -1,5 +1,7 @@
 //! Counters for `numloom.stats()`: one row each.
 
+use crate::kept;
+use crate::profile;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 macro_rules! counters {
@@ -11,6 +13,9 @@ macro_rules! counters {
             let mut rows = vec![$((stringify!($name), $name.load(Ordering::Relaxed), $help)),*];
             // What ran inline is counted once as it runs, and added here.
             rows[0].1 += INLINE.load(Ordering::Relaxed);
+            if let Some(live) = rows.iter_mut().find(|r| r.0 == "LIVE_BYTES") {
+                live.1 = live.1.saturating_sub(kept::bytes() as u64);
+            }
             rows
         }
     };
@@ -42,6 +47,7 @@ pub fn count(counter: &AtomicU64, n: usize) {
 /// Counts an operation that ran inline. Callers hold the interpreter's lock, so a plain addition loses nothing that
 /// matters.
 #[inline]
-pub fn count_inline() {
+pub fn count_inline(name: &'static str) {
     INLINE.store(INLINE.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+    profile::small(name);
 }

@@ -7,6 +7,7 @@ use crate::operation::{Kind, Operation};
 use crate::piecemeal;
 use crate::plan::FusedPlan;
 use crate::prepare;
+use crate::profile;
 use crate::provenance::Provenance;
 use crate::record::run_tile;
 use crate::retire;
@@ -14,6 +15,7 @@ use crate::store::Store;
 use numloom_cpu::{Launch, Raised};
 use numloom_ir::{Value, View};
 use numloom_library::{Args, LibraryError, LibraryOp};
+use numloom_profile::record::TaskRecord;
 use numloom_threads::{Job, Scheduler};
 use parking_lot::Mutex;
 use smallvec::SmallVec;
@@ -43,6 +45,8 @@ pub struct Work {
     pub flags: AtomicU8,
     /// Where its arrays are held while it runs, if there is a choice.
     pub mapping: Mutex<Option<Mapping>>,
+    /// Its times and its like, where a profile is written.
+    pub record: Option<Box<TaskRecord>>,
 }
 
 /// Work bound to memory.
@@ -71,10 +75,35 @@ impl Job for Work {
     type Bound = Prepared;
     type Error = ExecError;
 
+    fn ready(&self) {
+        if let Some(record) = &self.record {
+            record.ready();
+        }
+    }
+
     fn bind(&self) -> Result<Prepared, ExecError> {
-        match prepare::prepare(self) {
+        if let Some(record) = &self.record {
+            record.binding();
+        }
+        let bound = match prepare::prepare(self) {
             Err(e) if piecemeal::helps(self, &e) => Ok(piecemeal::run(self)),
             done => done,
+        };
+        if let Some(record) = &self.record {
+            profile::bound(record, bound.as_ref().unwrap_or(&Prepared::Done));
+        }
+        bound
+    }
+
+    fn entered(&self) {
+        if let Some(record) = &self.record {
+            record.entered();
+        }
+    }
+
+    fn left(&self) {
+        if let Some(record) = &self.record {
+            record.left();
         }
     }
 
@@ -123,6 +152,9 @@ impl Job for Work {
             }
             Prepared::Done => Ok(()),
         };
+        if let Some(record) = &self.record {
+            record.tile();
+        }
         ran.map_err(|e| match e {
             LibraryError::Index(m) => self.failure(ErrorKind::Index, m),
             LibraryError::Value(m) => self.failure(ErrorKind::Value, m),
@@ -143,7 +175,7 @@ impl Job for Work {
 impl Work {
     pub fn new(payload: Payload, ops: Vec<Operation>) -> Work {
         let (payload, ops) = (Mutex::new(Some(payload)), Mutex::new(ops));
-        Work { payload, ops, flags: AtomicU8::new(0), mapping: Mutex::new(None) }
+        Work { payload, ops, flags: AtomicU8::new(0), mapping: Mutex::new(None), record: None }
     }
 
     /// Name and line of the first operation: what an error or a warning points at.

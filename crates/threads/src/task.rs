@@ -16,7 +16,14 @@ pub trait Job: Send + Sync + 'static {
     type Bound: Send + Sync;
     type Error: Send;
 
+    /// Nothing is left that it waits for.
+    fn ready(&self) {}
+
     fn bind(&self) -> Result<Self::Bound, Self::Error>;
+
+    /// A thread comes to run tiles of it, and leaves when there are none for it any more. For those who watch.
+    fn entered(&self) {}
+    fn left(&self) {}
 
     /// The number of tiles of every phase.
     fn phases(bound: &Self::Bound) -> &[usize];
@@ -75,7 +82,11 @@ impl<J: Job> Task<J> {
 
     /// One thing less to wait for; true when that was the last.
     pub(super) fn arrive(&self) -> bool {
-        self.waits.fetch_sub(1, Ordering::AcqRel) == 1
+        let last = self.waits.fetch_sub(1, Ordering::AcqRel) == 1;
+        if last {
+            self.job.ready();
+        }
+        last
     }
 
     /// Binds the job. Only the worker that took the ready task calls this, once.

@@ -1,10 +1,11 @@
-"""The command `legate_prof`."""
+"""The command `legate_prof`: Numloom's `numloom prof`, with the names of Legate's own."""
 
 from __future__ import annotations
 
 import sys
 
+from numloom_driver.prof import prof
+
 
 def main() -> int:
-    print("legate_prof: profiles are not written yet, so that there is nothing to view", file=sys.stderr)
-    return 2
+    return prof(sys.argv[1:], legate=True)

@@ -1,0 +1,101 @@
+//! Rules about memory.
+
+use super::Found;
+use super::facts::Facts;
+use crate::print::{bytes, place};
+use rustc_hash::FxHashMap;
+
+/// Arrays of one line that come and go: so many, of so many bytes.
+const MANY_ARRAYS: u64 = 10;
+const LARGE: u64 = 1 << 20;
+
+pub fn temporaries(f: &Facts) -> Vec<Found> {
+    let (i, d) = (&f.p.tables.instances, &f.p.tables.deaths);
+    let ends: FxHashMap<u32, u64> = d.instance.iter().copied().zip(d.time.iter().copied()).collect();
+    let mut by: FxHashMap<u32, (u64, u64)> = FxHashMap::default();
+    for k in 0..i.id.len() {
+        if i.bytes[k] >= LARGE && ends.contains_key(&i.id[k]) && f.loop_key(i.line[k]).is_some() {
+            let of = by.entry(i.line[k]).or_default();
+            *of = (of.0 + 1, of.1.saturating_add(i.bytes[k]));
+        }
+    }
+    let mut found: Vec<_> = by.into_iter().filter(|(_, (count, _))| *count >= MANY_ARRAYS).collect();
+    found.sort_by_key(|&(line, (_, sum))| (std::cmp::Reverse(sum), line));
+    found
+        .into_iter()
+        .map(|(line, (count, sum))| Found {
+            line,
+            seconds: 0.0,
+            bytes: sum,
+            title: format!("{count} temporaries of {} in a loop", bytes(sum / count)),
+            text: "Each turn makes a new array, and the one before goes.".into(),
+        })
+        .collect()
+}
+
+pub fn unread(f: &Facts) -> Vec<Found> {
+    let (i, h) = (&f.p.tables.instances, &f.p.tables.held);
+    let rows: FxHashMap<u32, usize> = i.id.iter().enumerate().map(|(row, &id)| (id, row)).collect();
+    let mut out = Vec::new();
+    let all: u64 = h.instance.iter().filter_map(|id| rows.get(id)).map(|&r| i.bytes[r]).sum();
+    for k in 0..h.instance.len() {
+        let Some(&row) = rows.get(&h.instance[k]) else { continue };
+        let since = h.last_read[k].max(i.born[row]);
+        let idle = f.length.saturating_sub(since);
+        let large = i.bytes[row] >= 16 * LARGE && i.bytes[row] >= all / 8;
+        if large && h.reads[k] == 0 && idle >= f.length / 2 && f.seconds(idle) >= 0.05 {
+            out.push(Found {
+                line: i.line[row],
+                seconds: 0.0,
+                bytes: i.bytes[row],
+                title: format!("an array of {} that nobody reads", bytes(i.bytes[row])),
+                text: "It was written, was there to the end, and nothing was computed from it.".into(),
+            });
+        }
+    }
+    out
+}
+
+pub fn peaks(f: &Facts) -> Vec<Found> {
+    let t = &f.p.tables;
+    let mut out = Vec::new();
+    for m in 0..t.memories.id.len() {
+        let (id, capacity) = (t.memories.id[m], t.memories.capacity[m]);
+        let levels = (0..t.levels.memory.len()).filter(|&k| t.levels.memory[k] as u32 == id);
+        let Some(top) = levels.max_by_key(|&k| t.levels.bytes[k].max(t.levels.peak[k])) else { continue };
+        let peak = t.levels.bytes[top].max(t.levels.peak[top]);
+        // The spill file is full only when the disk is.
+        if capacity == 0 || t.memories.kind[m] == 4 || peak < capacity / 10 * 9 {
+            continue;
+        }
+        let at = t.levels.time[top];
+        let (line, held, text) = holders(f, id, at);
+        out.push(Found {
+            line,
+            seconds: 0.0,
+            bytes: peak,
+            title: format!("{} is full: {} of {}", f.p.string(t.memories.name[m]), bytes(peak), bytes(capacity)),
+            text: if held == 0 { "Small arrays hold it.".into() } else { text },
+        });
+    }
+    out
+}
+
+/// The line that holds most of a memory at a time, its bytes, and the first few in words.
+fn holders(f: &Facts, memory: u32, at: u64) -> (u32, u64, String) {
+    let (i, d) = (&f.p.tables.instances, &f.p.tables.deaths);
+    let ends: FxHashMap<u32, u64> = d.instance.iter().copied().zip(d.time.iter().copied()).collect();
+    let mut by: FxHashMap<u32, u64> = FxHashMap::default();
+    for k in 0..i.id.len() {
+        let alive = i.born[k] <= at && ends.get(&i.id[k]).is_none_or(|&end| end >= at);
+        if i.memory[k] as u32 == memory && alive {
+            *by.entry(i.line[k]).or_default() += i.bytes[k];
+        }
+    }
+    let mut most: Vec<(u32, u64)> = by.into_iter().collect();
+    most.sort_by_key(|&(line, sum)| (std::cmp::Reverse(sum), line));
+    let words: Vec<String> =
+        most.iter().take(3).map(|&(line, sum)| format!("{} holds {}", place(f.p, line), bytes(sum))).collect();
+    let (line, sum) = most.first().copied().unwrap_or((0, 0));
+    (line, sum, format!("At its fullest {}.", words.join(", ")))
+}

@@ -1,0 +1,235 @@
+"""What is found in programs with one fault each, in the seeds' two programs, and in programs without fault."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from .commands import numloom
+
+SEEDS = Path(__file__).parent / "seeds"
+
+
+def found(folder: Path, code: str, *flags: str) -> list[tuple[str, int]]:
+    """The kinds and lines of what the doctor finds."""
+    (folder / "prog.py").write_text("import numloom as np\n" + code)
+    ended = numloom("doctor", *flags, "prog.py", cwd=folder)
+    assert ended.status == 0, ended.err
+    return pairs(ended.out)
+
+
+def pairs(out: str) -> list[tuple[str, int]]:
+    heads = re.findall(r"^([a-z0-9-]+): .*\n(?:    \S+\.py:(\d+)  )?", out, re.MULTILINE)
+    return [(kind, int(line or 0)) for kind, line in heads if kind != "prog"]
+
+
+FAULTS = {
+    "tiny-tasks": (
+        """
+x = np.zeros(4_000_000)
+for s in range(0, 4_000_000, 4096):
+    x[s:s + 4096] += np.sin(x[s:s + 4096])
+np.sync()
+""",
+        ["--fuse=0", "--window-size", "1"],
+        5,
+    ),
+    "small-operations": (
+        """
+x = np.ones(10)
+for k in range(60_000):
+    x = x * 1.0
+""",
+        [],
+        5,
+    ),
+    "sync-in-loop": (
+        """
+x = np.ones(1_000_000)
+for k in range(40):
+    x = x * 0.5
+    if float(x.sum()) < 0:
+        break
+""",
+        [],
+        6,
+    ),
+    "value-read-back": (
+        """
+x = np.arange(100_000.0)
+rows = [float(x[k::100].sum()) for k in range(100)]
+y = np.array(rows)
+np.sync(y + 1)
+""",
+        [],
+        5,
+    ),
+    "fallback": (
+        """
+x = np.arange(2_000_000.0)
+y = np.piecewise(x, [x < 5, x >= 5], [0.0, 1.0])
+np.sync(y)
+""",
+        [],
+        4,
+    ),
+    "scalar-indexing": (
+        """
+x = np.zeros(5_000)
+for k in range(5_000):
+    x[k] = k * 2
+""",
+        [],
+        5,
+    ),
+    "iteration": (
+        """
+x = np.arange(5_000.0)
+total = 0.0
+for value in x:
+    total += 1.0
+""",
+        [],
+        5,
+    ),
+    "index-arrays": (
+        """
+x = np.arange(3_000_000.0)
+chosen = np.nonzero(x > 10.0)
+print(len(chosen[0]))
+""",
+        [],
+        4,
+    ),
+    "temporaries": (
+        """
+x = np.ones(1_000_000)
+for k in range(30):
+    x = x + 1.0
+    np.sync(x)
+""",
+        ["--fuse=0"],
+        5,
+    ),
+    "stacking-in-loop": (
+        """
+x = np.ones(10_000)
+for k in range(30):
+    x = np.concatenate([x, np.ones(10_000)])
+np.sync(x)
+""",
+        [],
+        5,
+    ),
+    "casts": (
+        """
+x = np.arange(6_000_000.0)
+np.sync(x)
+y = x.astype(np.float32)
+np.sync(y)
+""",
+        [],
+        5,
+    ),
+    "transposed-access": (
+        """
+x = np.ones((3000, 3000))
+np.sync(x)
+y = np.ascontiguousarray(x.T)
+np.sync(y)
+""",
+        [],
+        5,
+    ),
+    "memory-peak": (
+        """
+kept = []
+for k in range(6):
+    kept.append(np.ones(1_000_000))
+    np.sync(kept[-1])
+""",
+        ["--sysmem", "48"],
+        5,
+    ),
+    "unread-arrays": (
+        """
+import time
+x = np.ones(5_000_000)
+np.sync(x)
+time.sleep(0.3)
+""",
+        [],
+        4,
+    ),
+    "python-bound": (
+        """
+import time
+x = np.ones(1_000_000)
+for k in range(10):
+    x = x + 1.0
+    np.sync(x)
+    time.sleep(0.05)
+""",
+        [],
+        6,
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", FAULTS)
+def test_a_fault_is_found_on_its_line(tmp_path, kind):
+    code, flags, line = FAULTS[kind]
+    everything = found(tmp_path, code, *flags)
+    assert (kind, line) in everything, everything
+
+
+def test_builtins_over_arrays_and_mpi4py(tmp_path):
+    (tmp_path / "mpi4py.py").write_text("")
+    everything = found(tmp_path, "\nimport mpi4py\nx = np.arange(4_000.0)\ny = sum(x)\n")
+    assert {("iteration", 5), ("mpi4py", 0)} <= set(everything)
+
+
+def test_the_inefficient_program_of_the_seeds(tmp_path):
+    code = (SEEDS / "inefficient.py").read_text().replace("import cupynumeric as np", "import numloom as np")
+    (tmp_path / "prog.py").write_text(code)
+    ended = numloom("doctor", "--fuse=0", "--window-size", "1", "prog.py", cwd=tmp_path)
+    lines = code.splitlines()
+    loop = next(k for k, text in enumerate(lines) if text.startswith("for s in range"))
+    nonzero = next(k for k, text in enumerate(lines) if "np.nonzero" in text)
+    everything = pairs(ended.out)
+    assert any(kind == "tiny-tasks" and loop < line - 1 <= loop + 4 for kind, line in everything), ended.out
+    assert ("index-arrays", nonzero + 1) in everything
+    assert f"in the loop of line {loop + 1}: for s in range(0, N, CHUNK):" in ended.out
+
+
+def test_the_efficient_program_of_the_seeds(tmp_path):
+    code = (SEEDS / "efficient.py").read_text().replace("import cupynumeric as np", "import numloom as np")
+    (tmp_path / "prog.py").write_text(code)
+    ended = numloom("doctor", "prog.py", cwd=tmp_path)
+    assert ended.status == 0 and "nothing to complain about" in ended.out, ended.out
+
+
+def test_the_doctor_passes_the_programs_status_on(tmp_path):
+    (tmp_path / "prog.py").write_text("import sys, numloom; sys.exit(7)")
+    assert numloom("doctor", "prog.py", cwd=tmp_path).status == 7
+    assert numloom("doctor").status == 2
+
+
+def test_comparing_and_exporting(tmp_path):
+    for name, times in (("a", 3), ("b", 30)):
+        (tmp_path / "prog.py").write_text(
+            f"import numloom as np\nx = np.ones(500_000)\nfor k in range({times}):\n    x = np.sin(x)\n    np.sync(x)\n"
+        )
+        assert numloom("--profile", "--profile-name", name, "prog.py", cwd=tmp_path).status == 0
+    ended = numloom("prof", "compare", "a_0.prof", "b_0.prof", cwd=tmp_path)
+    assert ended.status == 0 and re.search(r"prog.py:4 .*x = np.sin\(x\)", ended.out)
+    ended = numloom("prof", "export", "--format", "chrome", "a_0.prof", "b_0.prof", "-o", "t.json", cwd=tmp_path)
+    assert ended.status == 0, ended.err
+    events = json.loads((tmp_path / "t.json").read_text())["traceEvents"]
+    assert {e["ph"] for e in events} >= {"M", "X", "C"}
+    assert all(e["dur"] >= 0 and e["ts"] >= 0 for e in events if e["ph"] == "X")
+    ended = numloom("prof", "top", "a_0.prof", cwd=tmp_path)
+    assert ended.status == 0 and "prog.py:4" in ended.out
