@@ -19,7 +19,7 @@ demo: build ## the seeds' two programs and a stencil under NumPy and under Numlo
 	@$(BIN)/python examples/demo.py
 
 test: build lint $(STAMPS)/nvrtc $(STAMPS)/playwright ## lint, Rust tests and Python tests
-	@command -v chromium >/dev/null || command -v google-chrome >/dev/null || echo "no Chromium on this machine: the profiler's viewer will not be tested"
+	@command -v chromium chromium-browser google-chrome >/dev/null || echo "no Chromium on this machine: the profiler's viewer will not be tested"
 	@if cargo nextest --version >/dev/null 2>&1; then cargo nextest run --release --workspace; \
 	  else cargo test --release --workspace; fi
 	$(BIN)/python -m pytest -q tests

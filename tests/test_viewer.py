@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import functools
-import http.server
-import json
 import re
-import threading
 import xml.etree.ElementTree as ElementTree
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -16,78 +12,10 @@ import pytest
 
 from tests.viewer import files, story
 from tests.viewer.giant import giant
-from tests.viewer.page import MARK, PAGE, chromium, report
+from tests.viewer.page import report
+from tests.viewer.runs import Open, Tables, tables
 
-sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: the viewer is not tested")
-
-from tests.viewer.browser import Viewer  # noqa: E402
-
-CHROMIUM = chromium()
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine: the viewer is not tested")
-
-Tables = dict[str, dict[str, list]]
-Open = Callable[..., Viewer]
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[sync_api.Browser]:
-    with sync_api.sync_playwright() as playwright:
-        launched = playwright.chromium.launch(executable_path=CHROMIUM)
-        yield launched
-        launched.close()
-
-
-@pytest.fixture(scope="module")
-def stories(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
-    """A report of simulated runs, made once for each set of them."""
-    folder = tmp_path_factory.mktemp("profiles")
-
-    @functools.cache
-    def made(*names: str) -> Path:
-        paths = [files.write(folder / f"{name}.nlprof", tables(name)) for name in names]
-        return report(folder / f"{'-'.join(names)}.html", *paths)
-
-    return made
-
-
-@functools.cache
-def tables(name: str) -> Tables:
-    runs: dict[str, Callable[[], Tables]] = {
-        "orbit": story.orbit,
-        "better": lambda: story.orbit(speed=1.6, chunks=20, name="better", findings=False),
-        "gpu": lambda: story.orbit(gpus=2),
-        "node0": lambda: story.orbit(rank=0, ranks=2),
-        "node1": lambda: story.orbit(rank=1, ranks=2, speed=1.25),
-    }
-    return runs[name]()
-
-
-@pytest.fixture
-def viewer(browser: sync_api.Browser, stories: Callable[..., Path]) -> Iterator[Open]:
-    """Opens a report; afterwards the page must have had no error and must not have asked for anything."""
-    opened: list[Viewer] = []
-    contexts = []
-
-    def open_page(*names: str, address: str = "", scheme: str = "light", width: int = 1440) -> Viewer:
-        context = browser.new_context(
-            viewport={"width": width, "height": 900},
-            color_scheme=scheme,
-            reduced_motion="reduce",
-            accept_downloads=True,
-        )
-        contexts.append(context)
-        page = Viewer(context.new_page())
-        opened.append(page)
-        return page.open(stories(*names), address) if names else page
-
-    yield open_page
-    for page in opened:
-        assert page.problems == []
-        assert [
-            url for url in page.requests if not url.startswith(("file:", "data:", "blob:", "http://127.0.0.1"))
-        ] == []
-    for context in contexts:
-        context.close()
+pytest_plugins = ("tests.viewer.fixtures",)
 
 
 def columns(data: Tables, table: str) -> dict[str, np.ndarray]:
@@ -245,6 +173,17 @@ def test_memory_lanes_tell_the_level_and_the_arrays_by_line(viewer: Open) -> Non
     page.click(x, y)
     assert re.search(rf"Instances · {len(alive)}\b", page.panel(), re.IGNORECASE)
     assert f"high-water mark {levels['peak'].max() / 2**20:.3g} MiB" in page.panel()
+    assert "read once" in page.panel()
+
+
+def test_arrays_that_were_never_freed_say_so(viewer: Open, tmp_path: Path) -> None:
+    data = {**tables("orbit"), "deaths": {"instance": [99], "time": [1], "reads": [1]}}
+    data["held"] = {"instance": [1, 2], "reads": [3, 0], "last_read": [50_000_000, 0]}
+    page = viewer()
+    page.open(report(tmp_path / "held.html", files.write(tmp_path / "held.nlprof", data)))
+    page.click(900.0, page.row("n0.system.m0"))
+    words = page.panel()
+    assert "read 3 times, last at 50 ms; never freed" in words and "never read, never freed" in words
 
 
 def matching(name: str, test: Callable[[str, int], bool]) -> int:
@@ -327,17 +266,6 @@ def test_findings_of_the_file_are_shown_with_their_lines(viewer: Open) -> None:
         "The program waits inside a loop" in words and "level = float(w.mean()) + level" in words and "29 ms" in words
     )
     assert "Nothing to complain about" in viewer("better", address="#panel=findings").panel()
-
-
-def test_a_bare_file_is_looked_through_by_the_page(viewer: Open, tmp_path: Path) -> None:
-    page = viewer()
-    page.page.goto(PAGE.as_uri())
-    path = files.write(tmp_path / "bare.nlprof", story.orbit(findings=False))
-    page.page.locator("#files").set_input_files(path)
-    page.ready()
-    page.page.locator("#tabs [data-panel=findings]").click()
-    words = page.panel()
-    assert "waits again and again" in words and "Many tiny tasks from one line" in words
 
 
 def test_two_runs_stand_one_above_the_other_with_their_difference_by_line(viewer: Open) -> None:
@@ -444,127 +372,6 @@ def test_work_is_never_an_empty_place(viewer: Open, tmp_path: Path) -> None:
     assert [x for x in busy if pixels[x] == 3 * 255] == []
     words = page.hover(float(busy[len(busy) // 2]), row)
     assert re.search(r"\d+ boxes merged", words)
-
-
-def serve(folder: Path) -> http.server.ThreadingHTTPServer:
-    class Quiet(http.server.SimpleHTTPRequestHandler):
-        def log_message(self, *words: object) -> None:
-            pass
-
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(folder)))
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    return server
-
-
-@pytest.mark.parametrize("way", ["marker", "address"])
-def test_a_served_page_fetches_its_files(viewer: Open, tmp_path: Path, way: str) -> None:
-    files.write(tmp_path / "p0", tables("orbit"))
-    page = PAGE.read_text()
-    (tmp_path / "index.html").write_text(
-        page.replace(MARK, "<script data-served></script>") if way == "marker" else page
-    )
-    (tmp_path / "files.json").write_text(json.dumps([{"name": "orbit.nlprof", "url": "p0"}]))
-    server = serve(tmp_path)
-    opened = viewer().open(f"http://127.0.0.1:{server.server_port}/index.html", "#served" if way == "address" else "")
-    assert "CPU 0" in opened.labels()
-    opened.settle()
-    if way == "address":
-        opened.page.reload()
-        assert "CPU 0" in opened.ready().labels()
-    server.shutdown()
-
-
-def choose(page: Viewer, path: Path) -> str:
-    page.page.goto(PAGE.as_uri())
-    assert "Drop profile files here" in page.page.locator("#start").inner_text()
-    page.page.locator("#files").set_input_files(path)
-    page.page.wait_for_function("window.numloom || document.querySelector('#message.bad')")
-    return page.page.locator("#message").inner_text() if page.page.locator("#message").is_visible() else ""
-
-
-def test_damage_is_reported_with_its_place(viewer: Open, tmp_path: Path) -> None:
-    path = files.write(tmp_path / "orbit.nlprof", tables("orbit"))
-    whole = path.read_bytes()
-    page = viewer()
-    path.write_bytes(whole[:60] + bytes([whole[60] ^ 255]) + whole[61:])
-    assert "orbit.nlprof: damaged at byte 16" in choose(page, path)
-    path.write_bytes(b"something else entirely")
-    assert "not a profile" in choose(page, path)
-    path.write_bytes(files.header(major=2) + whole[16:])
-    assert "version 2 of the format" in choose(page, path)
-
-
-def test_random_damage_never_hangs_or_breaks_the_page(viewer: Open, tmp_path: Path) -> None:
-    whole = files.write(tmp_path / "orbit.nlprof", tables("orbit")).read_bytes()
-    random = np.random.default_rng(3)
-    page = viewer()
-    for _ in range(12):
-        data = bytearray(whole)
-        for at in random.integers(0, len(data), 3):
-            data[at] = random.integers(0, 256)
-        (tmp_path / "orbit.nlprof").write_bytes(data)
-        assert choose(page, tmp_path / "orbit.nlprof") != "" or page.ask("a.rows.length") > 0
-
-
-def test_a_file_cut_off_shows_what_it_has(viewer: Open, tmp_path: Path) -> None:
-    path = files.write(tmp_path / "orbit.nlprof", tables("orbit"))
-    path.write_bytes(path.read_bytes()[:-30])
-    page = viewer()
-    assert choose(page, path) == ""
-    page.page.locator("#tabs [data-panel=run]").click()
-    assert "not yet written whole" in page.panel() and "the file ends before the run did" in page.panel()
-
-
-def test_newer_chunks_and_columns_are_skipped_with_a_note(viewer: Open, tmp_path: Path) -> None:
-    path = files.write(tmp_path / "orbit.nlprof", tables("orbit"))
-    extra = files.column(99, files.VARINT, np.array([1]))
-    path.write_bytes(
-        path.read_bytes()
-        + files.chunk(777, 1, b"?")
-        + files.chunk(20, 1, files.column(1, files.VARINT, np.array([9])) + extra)
-    )
-    page = viewer()
-    assert choose(page, path) == ""
-    page.page.locator("#tabs [data-panel=run]").click()
-    assert "kind 777" in page.panel() and "column 99 of end" in page.panel()
-
-
-@pytest.mark.parametrize("encoding", [files.BYTES, files.VARINT, files.DELTA, files.SAME])
-def test_numbers_come_in_every_encoding(viewer: Open, tmp_path: Path, encoding: int) -> None:
-    values = {files.BYTES: [7, 200, 0], files.SAME: [2**40 + 5] * 3}.get(encoding, [2**52 + 1, 3, 2**31 + 7])
-    coded = {
-        files.BYTES: lambda: bytes(values),
-        files.VARINT: lambda: files.varints(np.array(values)),
-        files.DELTA: lambda: files.varints(files.zigzag(np.array(values))),
-        files.SAME: lambda: files.varints(np.array(values[:1])),
-    }
-    body = coded[encoding]()
-    levels = files.column(1, files.VARINT, [0, 0, 0]) + files.column(2, files.DELTA, [1, 2, 3])
-    raw = levels + bytes([3, encoding]) + len(body).to_bytes(4, "little") + body
-    path = tmp_path / "levels.nlprof"
-    memory = files.table("memories", {"id": [0], "kind": [0], "index": [0], "capacity": [0], "name": [0]})
-    path.write_bytes(
-        files.header() + memory + files.chunk(14, 3, raw, deflate=False) + files.table("end", {"time": [10]})
-    )
-    page = viewer()
-    assert choose(page, path) == ""
-    assert page.ask("Array.from(a.session.ranks[0].memories[0].bytes)") == values
-
-
-def test_a_second_run_can_be_added_to_compare(viewer: Open, tmp_path: Path) -> None:
-    page = viewer("orbit")
-    page.page.locator("#files").set_input_files(files.write(tmp_path / "better.nlprof", tables("better")))
-    page.page.wait_for_function("window.numloom.session.runs.length === 2")
-    page.settle()
-    assert "A against B, by line" in page.panel()
-    page.page.keyboard.press("+")
-    page.settle()
-    assert page.ask("a.view.canUndo") is True
-    (tmp_path / "bad.nlprof").write_bytes(b"no profile")
-    page.page.locator("#files").set_input_files(tmp_path / "bad.nlprof")
-    page.page.wait_for_selector("#message.bad")
-    page.page.locator("#start").click()
-    assert page.page.locator("#start").is_hidden() and page.ask("a.session.runs.length") == 2
 
 
 def test_what_is_hidden_cannot_be_hit(viewer: Open) -> None:

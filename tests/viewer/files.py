@@ -99,6 +99,7 @@ TABLES: dict[str, tuple[int, dict[str, tuple[int, int]]]] = {
         },
     ),
     "end": (20, {"time": (1, VARINT)}),
+    "held": (21, {"instance": (1, DELTA), "reads": (2, VARINT), "last_read": (3, VARINT)}),
 }  # fmt: skip
 
 

@@ -55,10 +55,14 @@ export class App implements Scene {
     new ResizeObserver(() => this.resize()).observe(byId("stage"));
     const { signal } = this.closing;
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.useTheme(chosenTheme()), { signal });
-    window.addEventListener("hashchange", () => {
-      this.view.restore(location.hash.slice(1));
-      this.view.changed();
-    }, { signal });
+    window.addEventListener(
+      "hashchange",
+      () => {
+        this.view.restore(location.hash.slice(1));
+        this.view.changed();
+      },
+      { signal },
+    );
   }
 
   /** Called after every change that panels may care about. */
@@ -184,7 +188,13 @@ export class App implements Scene {
       this.drawn.frames++;
     }
     if (this.pointer) this.pointer.hit = hitAt(this, this.pointer.x, this.pointer.y);
-    drawOverlay(new CanvasPainter(prepared(this.overlay, this.width, this.height)), this, this.pointer, this.selected, this.showPath);
+    drawOverlay(
+      new CanvasPainter(prepared(this.overlay, this.width, this.height)),
+      this,
+      this.pointer,
+      this.selected,
+      this.showPath,
+    );
     this.drawn.time += performance.now() - begun;
     showTip(this);
   }
@@ -210,7 +220,8 @@ function prepared(canvas: HTMLCanvasElement, width: number, height: number): Can
   const dense = window.devicePixelRatio || 1;
   const [w, h] = [Math.round(width * dense), Math.round(height * dense)];
   if (canvas.width !== w || canvas.height !== h) [canvas.width, canvas.height] = [w, h];
-  const context = canvas.getContext("2d")!;
+  // The picture fills its canvas; without transparency the browser has nothing to blend.
+  const context = canvas.getContext("2d", { alpha: canvas.id !== "picture" })!;
   context.setTransform(dense, 0, 0, dense, 0, 0);
   context.clearRect(0, 0, width, height);
   return context;

@@ -18,7 +18,11 @@ export class Pyramid {
   private readonly bin: number;
   readonly total: number;
 
-  constructor(readonly rank: Rank, readonly tracks: Track[], private readonly end: number) {
+  constructor(
+    readonly rank: Rank,
+    readonly tracks: Track[],
+    private readonly end: number,
+  ) {
     this.bin = Math.max(end, 1) / BINS;
     const base = new Float32Array(BINS);
     const { start, stop, kind } = rank.boxes;
@@ -40,7 +44,7 @@ export class Pyramid {
       }
     }
     this.total = total;
-    for (let level = base; ; ) {
+    for (let level = base; ;) {
       this.levels.push(level);
       if (level.length === 1) break;
       const half = new Float32Array(level.length / 2);
@@ -82,7 +86,10 @@ export class Pyramid {
 export class Lengths {
   private readonly sums: Float64Array;
 
-  constructor(private readonly start: Float64Array, private readonly stop: Float64Array) {
+  constructor(
+    private readonly start: Float64Array,
+    private readonly stop: Float64Array,
+  ) {
     this.sums = new Float64Array(Math.floor(start.length / STRIDE) + 1);
     let sum = 0;
     for (let i = 0; i < start.length; i++) {

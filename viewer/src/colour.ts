@@ -29,16 +29,44 @@ interface Shade {
 export const THEMES: Record<ThemeName, Theme> = {
   light: {
     name: "light",
-    page: "#f6f6f4", surface: "#ffffff", band: "#fafaf8", line: "#e6e5e1", ink: "#22252b", soft: "#646a75",
-    faint: "#9aa0aa", accent: "#4353c9", accentWash: "#eceefb", merged: "#8b919c", mark: "#c2410c", onBox: "#ffffff",
-    shades: [{ lightness: 0.6, chroma: 0.12 }, { lightness: 0.8, chroma: 0.075 }, { lightness: 0.915, chroma: 0.033 }],
+    page: "#f6f6f4",
+    surface: "#ffffff",
+    band: "#fafaf8",
+    line: "#e6e5e1",
+    ink: "#22252b",
+    soft: "#646a75",
+    faint: "#9aa0aa",
+    accent: "#4353c9",
+    accentWash: "#eceefb",
+    merged: "#8b919c",
+    mark: "#c2410c",
+    onBox: "#ffffff",
+    shades: [
+      { lightness: 0.6, chroma: 0.12 },
+      { lightness: 0.8, chroma: 0.075 },
+      { lightness: 0.915, chroma: 0.033 },
+    ],
     area: { lightness: 0.78, chroma: 0.07 },
   },
   dark: {
     name: "dark",
-    page: "#121417", surface: "#191c21", band: "#1d2026", line: "#2b2f37", ink: "#e7e9ec", soft: "#9aa2ae",
-    faint: "#6a727e", accent: "#9aa5ff", accentWash: "#262b47", merged: "#7d8592", mark: "#fb923c", onBox: "#0e1013",
-    shades: [{ lightness: 0.73, chroma: 0.115 }, { lightness: 0.5, chroma: 0.075 }, { lightness: 0.345, chroma: 0.038 }],
+    page: "#121417",
+    surface: "#191c21",
+    band: "#1d2026",
+    line: "#2b2f37",
+    ink: "#e7e9ec",
+    soft: "#9aa2ae",
+    faint: "#6a727e",
+    accent: "#9aa5ff",
+    accentWash: "#262b47",
+    merged: "#7d8592",
+    mark: "#fb923c",
+    onBox: "#0e1013",
+    shades: [
+      { lightness: 0.73, chroma: 0.115 },
+      { lightness: 0.5, chroma: 0.075 },
+      { lightness: 0.345, chroma: 0.038 },
+    ],
     area: { lightness: 0.52, chroma: 0.075 },
   },
 };
@@ -59,11 +87,18 @@ export function oklch(lightness: number, chroma: number, hue: number): string {
     -1.2684380046 * l + 2.6097574011 * m - 0.3413193965 * s,
     -0.0041960863 * l - 0.7034186147 * m + 1.707614701 * s,
   ];
-  return "#" + linear.map((v) => {
-    const x = Math.min(1, Math.max(0, v));
-    const coded = x <= 0.0031308 ? 12.92 * x : 1.055 * x ** (1 / 2.4) - 0.055;
-    return Math.round(coded * 255).toString(16).padStart(2, "0");
-  }).join("");
+  return (
+    "#" +
+    linear
+      .map((v) => {
+        const x = Math.min(1, Math.max(0, v));
+        const coded = x <= 0.0031308 ? 12.92 * x : 1.055 * x ** (1 / 2.4) - 0.055;
+        return Math.round(coded * 255)
+          .toString(16)
+          .padStart(2, "0");
+      })
+      .join("")
+  );
 }
 
 /** Hues in the order they are given out: neighbours in the list lie far apart on the circle. */
@@ -77,7 +112,12 @@ export class Palette {
   private readonly areas = new Map<number, string>();
 
   /** `quiet`: a name that is often the longest and never the interesting one. */
-  constructor(readonly theme: Theme, order: number[], names: number, quiet: number) {
+  constructor(
+    readonly theme: Theme,
+    order: number[],
+    names: number,
+    quiet: number,
+  ) {
     const grey = theme.shades.map((s) => oklch(s.lightness, 0.012, 265));
     for (let i = 0; i < names; i++) this.shades.push(grey);
     order = order.filter((name) => name !== quiet);

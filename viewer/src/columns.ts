@@ -35,7 +35,14 @@ function longVarint(bytes: Uint8Array, at: number, end: number): number {
 let scratch = new Float64Array(1 << 12);
 
 export function readNumbers(
-  bytes: Uint8Array, from: number, to: number, encoding: number, out: Numbers, first: number, rows: number, scale: number,
+  bytes: Uint8Array,
+  from: number,
+  to: number,
+  encoding: number,
+  out: Numbers,
+  first: number,
+  rows: number,
+  scale: number,
 ): void {
   if (encoding === BYTES) {
     if (to - from !== rows) throw new Damage(`${to - from} bytes for ${rows} rows`);
@@ -50,7 +57,12 @@ export function readNumbers(
     return;
   }
   if (scratch.length < rows) scratch = new Float64Array(rows);
-  const end = encoding === VARINT ? varints(bytes, from, to, scratch, rows) : encoding === DELTA ? deltas(bytes, from, to, scratch, rows) : -1;
+  const end =
+    encoding === VARINT
+      ? varints(bytes, from, to, scratch, rows)
+      : encoding === DELTA
+        ? deltas(bytes, from, to, scratch, rows)
+        : -1;
   if (end < 0) throw new Damage(`encoding ${encoding} where numbers stand`);
   if (end !== to) throw new Damage("a column's length does not match its rows");
   if (scale !== 1) for (let row = 0; row < rows; row++) scratch[row]! *= scale;
@@ -108,7 +120,13 @@ function deltas(bytes: Uint8Array, at: number, end: number, out: Float64Array, r
 const utf8 = new TextDecoder();
 
 export function readTexts(
-  bytes: Uint8Array, from: number, to: number, encoding: number, out: string[], first: number, rows: number,
+  bytes: Uint8Array,
+  from: number,
+  to: number,
+  encoding: number,
+  out: string[],
+  first: number,
+  rows: number,
 ): void {
   if (encoding !== TEXT) throw new Damage(`encoding ${encoding} where texts stand`);
   let at = from;

@@ -21,8 +21,14 @@ export function crc32(bytes: Uint8Array, from: number, to: number, crc = 0): num
   for (; i + 8 <= to; i += 8) {
     c ^= bytes[i]! | (bytes[i + 1]! << 8) | (bytes[i + 2]! << 16) | (bytes[i + 3]! << 24);
     c =
-      t[1792 + (c & 255)]! ^ t[1536 + ((c >>> 8) & 255)]! ^ t[1280 + ((c >>> 16) & 255)]! ^ t[1024 + (c >>> 24)]! ^
-      t[768 + bytes[i + 4]!]! ^ t[512 + bytes[i + 5]!]! ^ t[256 + bytes[i + 6]!]! ^ t[bytes[i + 7]!]!;
+      t[1792 + (c & 255)]! ^
+      t[1536 + ((c >>> 8) & 255)]! ^
+      t[1280 + ((c >>> 16) & 255)]! ^
+      t[1024 + (c >>> 24)]! ^
+      t[768 + bytes[i + 4]!]! ^
+      t[512 + bytes[i + 5]!]! ^
+      t[256 + bytes[i + 6]!]! ^
+      t[bytes[i + 7]!]!;
   }
   for (; i < to; i++) c = (c >>> 8) ^ t[(c ^ bytes[i]!) & 255]!;
   return ~c >>> 0;

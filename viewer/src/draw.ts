@@ -136,7 +136,9 @@ function drawLabel(p: Painter, scene: Scene, row: Row, y: number): void {
     case "memory": {
       p.rect(0, y, GUTTER - 1, row.height, theme.surface);
       p.text(fitted(row.label, GUTTER - 50, FONTS.small), 26, middle - 8, theme.soft, FONTS.small);
-      const room = row.memory.capacity ? `${bytes(row.memory.peak)} of ${bytes(row.memory.capacity)}` : `${bytes(row.memory.peak)}`;
+      const room = row.memory.capacity
+        ? `${bytes(row.memory.peak)} of ${bytes(row.memory.capacity)}`
+        : `${bytes(row.memory.peak)}`;
       p.text(room, 26, middle + 8, theme.faint, FONTS.small);
       break;
     }
@@ -155,7 +157,9 @@ function drawLabel(p: Painter, scene: Scene, row: Row, y: number): void {
 
 function emptyNames(scene: Scene, row: Row & { type: "empty" }): string {
   const empty = scene.session.emptyLanes(row.rank);
-  return LANES.filter(({ id }) => empty.includes(id)).map(({ name }) => name).join(" · ");
+  return LANES.filter(({ id }) => empty.includes(id))
+    .map(({ name }) => name)
+    .join(" · ");
 }
 
 function chevron(p: Painter, x: number, y: number, folded: boolean, stroke: string): void {

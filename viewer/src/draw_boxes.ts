@@ -42,7 +42,15 @@ export function blockAfter(start: Float64Array, stop: Float64Array, i: number, l
 
 export function drawTrack(p: Painter, scene: Scene, rank: Rank, track: Track, y: number, height: number): void {
   const { start, stop } = rank.boxes;
-  const all: Series = { start, stop, first: track.first, last: track.last, lengths: scene.session.lengthsOf(rank), ids: null, firstBox: track.first };
+  const all: Series = {
+    start,
+    stop,
+    first: track.first,
+    last: track.last,
+    lengths: scene.session.lengthsOf(rank),
+    ids: null,
+    firstBox: track.first,
+  };
   const found = scene.matches?.get(rank);
   if (!found) return drawSeries(p, scene, rank, all, y, height, 1);
   if (!scene.view.only) drawSeries(p, scene, rank, all, y, height, scene.theme.name === "light" ? 0.13 : 0.16);
@@ -80,8 +88,10 @@ function drawSeries(p: Painter, scene: Scene, rank: Rank, s: Series, y: number, 
       const end = stop[next - 1]!;
       const [left, right] = [Math.max(painted, Math.floor(x)), Math.floor(xOf(scene, end)) + 1];
       const share = s.lengths.between(i, next) / Math.max(1, end - a);
-      const fill = next - i === 1 ? palette.of(rank.nameOf(box), isWait(rank.boxes.kind[box]!) ? BLOCKED : RUNNING) : theme.merged;
-      if (right > left) p.rect(left, y, right - left, height, fill, next - i === 1 ? alpha : alpha * (0.4 + 0.6 * Math.min(1, share)));
+      const fill =
+        next - i === 1 ? palette.of(rank.nameOf(box), isWait(rank.boxes.kind[box]!) ? BLOCKED : RUNNING) : theme.merged;
+      if (right > left)
+        p.rect(left, y, right - left, height, fill, next - i === 1 ? alpha : alpha * (0.4 + 0.6 * Math.min(1, share)));
       painted = Math.max(painted, right);
     } else {
       const right = Math.min(scene.width, xOf(scene, b));

@@ -69,7 +69,10 @@ export function drawUse(p: Painter, scene: Scene, row: Row & { type: "lane" }, y
 export function drawMemory(p: Painter, scene: Scene, memory: MemoryTrack, hue: number, y: number, height: number): void {
   const { theme, palette } = scene;
   const [top, base] = [y + 16, y + height - 5];
-  const full = Math.max(memory.peak, 1);
+  // One scale for the same memory of all runs and nodes: what is higher was fuller.
+  const same = scene.session.ranks.flatMap((rank) => rank.memories.filter(({ label }) => label === memory.label));
+  const full = Math.max(1, ...same.map(({ peak }) => peak));
+  const mark = base - (memory.peak / full) * (base - top);
   const points: number[] = [];
   for (let x = Math.max(GUTTER, xOf(scene, 0)); x <= Math.min(scene.width, xOf(scene, memory.rank.end)); x += STEP) {
     const from = timeAt(scene, x);
@@ -77,9 +80,9 @@ export function drawMemory(p: Painter, scene: Scene, memory: MemoryTrack, hue: n
   }
   p.area(points, base, palette.area(hue), theme.name === "light" ? 0.4 : 0.42);
   p.path(points, oklch(theme.name === "light" ? 0.56 : 0.74, 0.11, hue), 1.25);
-  p.line(GUTTER, top + 0.5, scene.width, top + 0.5, theme.mark, 1, [4, 4]);
+  p.line(GUTTER, mark + 0.5, scene.width, mark + 0.5, theme.mark, 1, [4, 4]);
   const label = `high-water mark ${bytes(memory.peak)}`;
-  p.text(label, scene.width - 14, top - 8, theme.mark, FONTS.small, "right");
+  p.text(label, scene.width - 14, mark - 8, theme.mark, FONTS.small, "right");
   p.line(GUTTER, base + 0.5, scene.width, base + 0.5, theme.line);
 }
 

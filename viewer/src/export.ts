@@ -12,7 +12,9 @@ export async function pngOf(app: App): Promise<Blob> {
   const context = canvas.getContext("2d")!;
   context.scale(DENSE, DENSE);
   drawScene(new CanvasPainter(context), app);
-  return new Promise((done, fail) => canvas.toBlob((blob) => (blob ? done(blob) : fail(new Error("the browser made no picture"))), "image/png"));
+  return new Promise((done, fail) =>
+    canvas.toBlob((blob) => (blob ? done(blob) : fail(new Error("the browser made no picture"))), "image/png"),
+  );
 }
 
 export function svgOf(app: App): Blob {

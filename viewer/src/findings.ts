@@ -37,7 +37,11 @@ const RULES: Rule[] = [tinyTasks, syncs, fallbacks, uses, utilityBound, pythonBo
 export function findingsOf(session: Session, run: Run): { findings: Finding[]; written: boolean } {
   const written = run.ranks.flatMap((rank) => fromFile(run, rank));
   const given = run.ranks.some((rank) => rank.file.advised);
-  const found = given ? written : run.ranks.flatMap((rank) => RULES.flatMap((rule) => rule(session, run, rank).map((one) => ({ ...one, run, rank, nodes: [rank.number] }))));
+  const found = given
+    ? written
+    : run.ranks.flatMap((rank) =>
+        RULES.flatMap((rule) => rule(session, run, rank).map((one) => ({ ...one, run, rank, nodes: [rank.number] }))),
+      );
   return { findings: together(found).sort((a, b) => b.time - a.time || b.bytes - a.bytes), written: given };
 }
 
@@ -57,14 +61,26 @@ function together(findings: Finding[]): Finding[] {
 function fromFile(run: Run, rank: Rank): Finding[] {
   const { findings: f } = rank.tables;
   return Array.from({ length: f.rows }, (_, row) => ({
-    run, rank, title: f.title[row]!, text: f.text[row]!, advice: f.advice[row]!, time: f.seconds[row]! * 1e3,
-    bytes: f.bytes[row]!, line: f.line[row]!, loop: f.loop[row]!, nodes: [rank.number],
+    run,
+    rank,
+    title: f.title[row]!,
+    text: f.text[row]!,
+    advice: f.advice[row]!,
+    time: f.seconds[row]! * 1e3,
+    bytes: f.bytes[row]!,
+    line: f.line[row]!,
+    loop: f.loop[row]!,
+    nodes: [rank.number],
   }));
 }
 
 function tinyTasks(_: Session, run: Run, rank: Rank): ReturnType<Rule> {
   const { tasks, lines } = rank.tables;
-  const [number, ran, lost] = [new Float64Array(lines.rows + 1), new Float64Array(lines.rows + 1), new Float64Array(lines.rows + 1)];
+  const [number, ran, lost] = [
+    new Float64Array(lines.rows + 1),
+    new Float64Array(lines.rows + 1),
+    new Float64Array(lines.rows + 1),
+  ];
   for (let row = 0; row < tasks.rows; row++) {
     if (tasks.ran[row]! >= TINY) continue;
     number[tasks.line[row]!]! += 1;
@@ -72,7 +88,11 @@ function tinyTasks(_: Session, run: Run, rank: Rank): ReturnType<Rule> {
     lost[tasks.line[row]!]! += tasks.queued[row]! + tasks.mapped[row]!;
   }
   return linesWhere(number, (n) => n >= MANY).map((line) => ({
-    title: "Many tiny tasks from one line", line, loop: 0, bytes: 0, time: Math.min(run.end, lost[line]!),
+    title: "Many tiny tasks from one line",
+    line,
+    loop: 0,
+    bytes: 0,
+    time: Math.min(run.end, lost[line]!),
     text: `${count(number[line]!)} tasks of ${time(ran[line]! / number[line]!)} on average: launching them costs more than they do.`,
     advice: "Work on whole arrays instead of slices in a loop.",
   }));
@@ -80,20 +100,32 @@ function tinyTasks(_: Session, run: Run, rank: Rank): ReturnType<Rule> {
 
 function syncs(_: Session, run: Run, rank: Rank): ReturnType<Rule> {
   const { number, length } = byLine(rank, SYNC);
-  return linesWhere(number, (n) => n >= LOOPED).filter((line) => length[line]! > run.end * WORTH).map((line) => ({
-    title: "The program waits again and again", line, loop: 0, bytes: 0, time: length[line]!,
-    text: `It waits for a value ${count(number[line]!)} times here, ${time(length[line]!)} in all; meanwhile nothing new is recorded.`,
-    advice: "Keep the value as an array and read it once, after the loop.",
-  }));
+  return linesWhere(number, (n) => n >= LOOPED)
+    .filter((line) => length[line]! > run.end * WORTH)
+    .map((line) => ({
+      title: "The program waits again and again",
+      line,
+      loop: 0,
+      bytes: 0,
+      time: length[line]!,
+      text: `It waits for a value ${count(number[line]!)} times here, ${time(length[line]!)} in all; meanwhile nothing new is recorded.`,
+      advice: "Keep the value as an array and read it once, after the loop.",
+    }));
 }
 
 function fallbacks(_: Session, __: Run, rank: Rank): ReturnType<Rule> {
   const { number, length } = byLine(rank, FALLBACK);
-  return linesWhere(number, (n) => n > 0).filter((line) => length[line]! > 1e6).map((line) => ({
-    title: "NumPy does it on the host", line, loop: 0, bytes: 0, time: length[line]!,
-    text: `${count(number[line]!)} calls went back to NumPy: arrays were computed and handed over first.`,
-    advice: "See docs/compatibility.md for what runs natively.",
-  }));
+  return linesWhere(number, (n) => n > 0)
+    .filter((line) => length[line]! > 1e6)
+    .map((line) => ({
+      title: "NumPy does it on the host",
+      line,
+      loop: 0,
+      bytes: 0,
+      time: length[line]!,
+      text: `${count(number[line]!)} calls went back to NumPy: arrays were computed and handed over first.`,
+      advice: "See docs/compatibility.md for what runs natively.",
+    }));
 }
 
 const USES: Record<number, [string, string]> = {
@@ -114,7 +146,15 @@ function uses(_: Session, __: Run, rank: Rank): ReturnType<Rule> {
     const [title, advice] = USES[u.kind[row]!] ?? [];
     if (!title || !advice || (u.count[row]! < LOOPED && u.kind[row] !== 8)) continue;
     const amount = u.bytes[row] ? `, ${bytes(u.bytes[row]!)}` : "";
-    found.push({ title, advice, text: `${count(u.count[row]!)} times${amount}.`, line: u.line[row]!, loop: 0, time: 0, bytes: u.bytes[row]! });
+    found.push({
+      title,
+      advice,
+      text: `${count(u.count[row]!)} times${amount}.`,
+      line: u.line[row]!,
+      loop: 0,
+      time: 0,
+      bytes: u.bytes[row]!,
+    });
   }
   return found;
 }
@@ -123,11 +163,17 @@ function utilityBound(session: Session, run: Run, rank: Rank): ReturnType<Rule> 
   const share = useOf(session, [rank], "utility", 0, run.end);
   const work = Math.max(useOf(session, [rank], "cpu", 0, run.end), useOf(session, [rank], "gpu", 0, run.end));
   if (share < 0.6 || work > 0.5) return [];
-  return [{
-    title: "The runtime itself is the bottleneck", line: 0, loop: 0, bytes: 0, time: share * run.end,
-    text: `Utility is busy ${percent(share)} of the time, the processors only ${percent(work)}.`,
-    advice: "Fewer, larger operations: the panel by line shows which lines make the most tasks.",
-  }];
+  return [
+    {
+      title: "The runtime itself is the bottleneck",
+      line: 0,
+      loop: 0,
+      bytes: 0,
+      time: share * run.end,
+      text: `Utility is busy ${percent(share)} of the time, the processors only ${percent(work)}.`,
+      advice: "Fewer, larger operations: the panel by line shows which lines make the most tasks.",
+    },
+  ];
 }
 
 function pythonBound(session: Session, run: Run, rank: Rank): ReturnType<Rule> {
@@ -135,11 +181,17 @@ function pythonBound(session: Session, run: Run, rank: Rank): ReturnType<Rule> {
   const work = Math.max(useOf(session, [rank], "cpu", 0, run.end), useOf(session, [rank], "gpu", 0, run.end));
   if (share < 0.7 || work > 0.4) return [];
   const [worst] = [...costsOf(run).byLine.values()].sort((a, b) => b.python - a.python);
-  return [{
-    title: "Python sets the pace", line: 0, loop: 0, bytes: 0, time: share * run.end,
-    text: `The program's own code takes ${percent(share)} of the time${worst ? `, most of it at ${shortName(worst.file)}:${worst.line}` : ""}.`,
-    advice: "Move work from Python loops into operations on arrays.",
-  }];
+  return [
+    {
+      title: "Python sets the pace",
+      line: 0,
+      loop: 0,
+      bytes: 0,
+      time: share * run.end,
+      text: `The program's own code takes ${percent(share)} of the time${worst ? `, most of it at ${shortName(worst.file)}:${worst.line}` : ""}.`,
+      advice: "Move work from Python loops into operations on arrays.",
+    },
+  ];
 }
 
 function imbalance(session: Session, run: Run, rank: Rank): ReturnType<Rule> {
@@ -149,11 +201,17 @@ function imbalance(session: Session, run: Run, rank: Rank): ReturnType<Rule> {
   const mean = busy.reduce((a, b) => a + b, 0) / busy.length;
   const lost = most - mean;
   if (lost < 0.15 * run.end) return [];
-  return [{
-    title: "Workers are not equally busy", line: 0, loop: 0, bytes: 0, time: lost,
-    text: `The busiest worker has ${time(most)} of work, the mean is ${time(mean)}.`,
-    advice: "Look for tasks with a single tile, and for a late phase on one worker.",
-  }];
+  return [
+    {
+      title: "Workers are not equally busy",
+      line: 0,
+      loop: 0,
+      bytes: 0,
+      time: lost,
+      text: `The busiest worker has ${time(most)} of work, the mean is ${time(mean)}.`,
+      advice: "Look for tasks with a single tile, and for a late phase on one worker.",
+    },
+  ];
 }
 
 function byLine(rank: Rank, kind: number): { number: Float64Array; length: Float64Array } {

@@ -2,7 +2,7 @@
 
 import { Damage, knownEncoding, readNumbers, readTexts } from "./columns";
 import { crc32 } from "./crc";
-import { TABLES, emptyColumn, type ColumnType, type Table, type TableName, type Tables } from "./tables";
+import { TABLES, emptyTable, type ColumnType, type Table, type TableName, type Tables } from "./tables";
 
 const MAGIC = "NLPROF\r\n";
 const CHUNK = 0x4b4e4843;
@@ -33,9 +33,7 @@ interface Chunk {
   firstRow: number;
 }
 
-const BY_KIND = new Map<number, TableName>(
-  (Object.keys(TABLES) as TableName[]).map((name) => [TABLES[name].kind, name]),
-);
+const BY_KIND = new Map<number, TableName>((Object.keys(TABLES) as TableName[]).map((name) => [TABLES[name].kind, name]));
 
 export async function readProfile(name: string, bytes: Uint8Array, progress: (share: number) => void): Promise<ReadFile> {
   const notes: string[] = [];
@@ -87,8 +85,13 @@ function findChunks(name: string, bytes: Uint8Array, notes: string[]): Chunk[] {
   while (at + CHUNK_HEADER <= bytes.length) {
     if (view.getUint32(at, true) !== CHUNK) throw new Damage(`${name}: damaged at byte ${at}: no chunk starts there`);
     const chunk = {
-      at, kind: view.getUint16(at + 4, true), flags: view.getUint16(at + 6, true), stored: view.getUint32(at + 8, true),
-      raw: view.getUint32(at + 12, true), rows: view.getUint32(at + 16, true), firstRow: 0,
+      at,
+      kind: view.getUint16(at + 4, true),
+      flags: view.getUint16(at + 6, true),
+      stored: view.getUint32(at + 8, true),
+      raw: view.getUint32(at + 12, true),
+      rows: view.getUint32(at + 16, true),
+      firstRow: 0,
     };
     if (at + CHUNK_HEADER + chunk.stored > bytes.length) break;
     if (chunk.raw > MOST_RAW || chunk.rows > MOST_ROWS || chunk.rows > chunk.raw) {
@@ -102,14 +105,8 @@ function findChunks(name: string, bytes: Uint8Array, notes: string[]): Chunk[] {
 }
 
 function emptyTables(rows: Map<number, number>): Tables {
-  const tables: Record<string, Record<string, unknown>> = {};
-  for (const [name, { kind, columns }] of Object.entries(TABLES)) {
-    const count = rows.get(kind) ?? 0;
-    const table: Record<string, unknown> = { rows: count };
-    for (const [column, [, type]] of Object.entries(columns)) table[column] = emptyColumn(type as ColumnType, count);
-    tables[name] = table;
-  }
-  return tables as unknown as Tables;
+  const names = Object.keys(TABLES) as TableName[];
+  return Object.fromEntries(names.map((name) => [name, emptyTable(name, rows.get(TABLES[name].kind))])) as unknown as Tables;
 }
 
 function check(bytes: Uint8Array, chunk: Chunk): void {
@@ -149,7 +146,20 @@ async function payload(bytes: Uint8Array, chunk: Chunk, room: { buffer: Uint8Arr
 }
 
 /** Columns that hold times or lengths of time, which ticks are turned into nanoseconds. */
-const TIMES = new Set(["created", "blocked", "queued", "ran", "mapped", "started", "recorded", "born", "time", "first", "last"]);
+const TIMES = new Set([
+  "created",
+  "blocked",
+  "queued",
+  "ran",
+  "mapped",
+  "started",
+  "recorded",
+  "born",
+  "time",
+  "first",
+  "last",
+  "lastRead",
+]);
 
 function readChunk(tables: Tables, name: TableName, raw: Uint8Array, chunk: Chunk, tick: number, unknown: Set<string>): void {
   const view = new DataView(raw.buffer, raw.byteOffset, raw.byteLength);

@@ -42,8 +42,12 @@ export function reasonsOf(rank: Rank, gap: Gap): Reasons {
   const waited = row < 0 || ready <= asked ? [] : relations.before(rank.boxes.subject[gap.next]!);
   const [last] = waited.sort((a, b) => relations.stopped(b) - relations.stopped(a));
   return {
-    unasked: asked - gap.from, blocked: ready - asked, ready: gap.to - ready, blockedBy: last ?? 0,
-    program: longestIn(rank, "io", gap.from, asked), runtime: longestIn(rank, "utility", gap.from, asked),
+    unasked: asked - gap.from,
+    blocked: ready - asked,
+    ready: gap.to - ready,
+    blockedBy: last ?? 0,
+    program: longestIn(rank, "io", gap.from, asked),
+    runtime: longestIn(rank, "utility", gap.from, asked),
   };
 }
 

@@ -18,16 +18,20 @@ export function listen(app: App, step: (by: number) => void): void {
   const { view } = app;
   let drag: Drag | null = null;
 
-  overlay.addEventListener("wheel", (event) => {
-    event.preventDefault();
-    const unit = event.deltaMode === 1 ? 16 : 1;
-    const [dx, dy] = [event.deltaX * unit, event.deltaY * unit];
-    if (event.offsetX < GUTTER) app.scrollTo(view.scroll + dy);
-    else if (event.shiftKey || Math.abs(dx) > Math.abs(dy)) view.pan(((dx || dy) * view.span) / (app.width - GUTTER));
-    else if (event.altKey) app.scrollTo(view.scroll + dy);
-    else view.zoom(Math.exp(Math.max(-120, Math.min(120, dy)) * 0.0022), timeAt(app, event.offsetX));
-    view.changed();
-  }, { passive: false });
+  overlay.addEventListener(
+    "wheel",
+    (event) => {
+      event.preventDefault();
+      const unit = event.deltaMode === 1 ? 16 : 1;
+      const [dx, dy] = [event.deltaX * unit, event.deltaY * unit];
+      if (event.offsetX < GUTTER) app.scrollTo(view.scroll + dy);
+      else if (event.shiftKey || Math.abs(dx) > Math.abs(dy)) view.pan(((dx || dy) * view.span) / (app.width - GUTTER));
+      else if (event.altKey) app.scrollTo(view.scroll + dy);
+      else view.zoom(Math.exp(Math.max(-120, Math.min(120, dy)) * 0.0022), timeAt(app, event.offsetX));
+      view.changed();
+    },
+    { passive: false },
+  );
 
   overlay.addEventListener("pointerdown", (event) => {
     byId("stage").focus({ preventScroll: true });
@@ -54,7 +58,14 @@ export function listen(app: App, step: (by: number) => void): void {
         else view.changed();
       }
     }
-    overlay.style.cursor = drag?.type === "pan" && drag.moved ? "grabbing" : y < TOP && x >= GUTTER ? (y < OVERVIEW ? "pointer" : "col-resize") : "default";
+    overlay.style.cursor =
+      drag?.type === "pan" && drag.moved
+        ? "grabbing"
+        : y < TOP && x >= GUTTER
+          ? y < OVERVIEW
+            ? "pointer"
+            : "col-resize"
+          : "default";
     app.redrawOverlay();
   });
 
@@ -84,44 +95,88 @@ export function listen(app: App, step: (by: number) => void): void {
   });
 
   scrollbar(app);
-  window.addEventListener("keydown", (event) => {
-    const typing = event.target instanceof HTMLInputElement;
-    if (typing && event.key === "Escape") (event.target as HTMLInputElement).blur();
-    if (typing || event.altKey) return;
-    const name = `${event.ctrlKey || event.metaKey ? "Ctrl+" : ""}${event.key.length === 1 ? event.key.toLowerCase() : event.key}`;
-    const action = KEYS[event.shiftKey && event.key !== "?" ? `Shift+${name}` : name] ?? (event.ctrlKey || event.metaKey ? undefined : KEYS[name]);
-    if (!action) return;
-    event.preventDefault();
-    action(app, step);
-  }, { signal: app.closing.signal });
+  window.addEventListener(
+    "keydown",
+    (event) => {
+      const typing = event.target instanceof HTMLInputElement;
+      if (typing && event.key === "Escape") (event.target as HTMLInputElement).blur();
+      if (typing || event.altKey) return;
+      const name = `${event.ctrlKey || event.metaKey ? "Ctrl+" : ""}${event.key.length === 1 ? event.key.toLowerCase() : event.key}`;
+      const action =
+        KEYS[event.shiftKey && event.key !== "?" ? `Shift+${name}` : name] ??
+        (event.ctrlKey || event.metaKey ? undefined : KEYS[name]);
+      if (!action) return;
+      event.preventDefault();
+      action(app, step);
+    },
+    { signal: app.closing.signal },
+  );
 }
 
 type Action = (app: App, step: (by: number) => void) => void;
 
-const middle = (app: App): number => (app.pointer && app.pointer.x > GUTTER ? timeAt(app, app.pointer.x) : (app.view.from + app.view.to) / 2);
-const zoomBy = (factor: number): Action => (app) => app.view.zoom(factor, middle(app));
-const panBy = (share: number): Action => (app) => app.view.pan(app.view.span * share);
-const scrollBy = (pixels: number): Action => (app) => {
-  app.scrollTo(app.view.scroll + pixels);
-  app.view.changed();
-};
-const click_ = (id: string): Action => () => byId(id).click();
+const middle = (app: App): number =>
+  app.pointer && app.pointer.x > GUTTER ? timeAt(app, app.pointer.x) : (app.view.from + app.view.to) / 2;
+const zoomBy =
+  (factor: number): Action =>
+  (app) =>
+    app.view.zoom(factor, middle(app));
+const panBy =
+  (share: number): Action =>
+  (app) =>
+    app.view.pan(app.view.span * share);
+const scrollBy =
+  (pixels: number): Action =>
+  (app) => {
+    app.scrollTo(app.view.scroll + pixels);
+    app.view.changed();
+  };
+const click_ =
+  (id: string): Action =>
+  () =>
+    byId(id).click();
 
 export const KEYS: Record<string, Action> = {
-  "+": zoomBy(0.6), "=": zoomBy(0.6), "Shift++": zoomBy(0.6), w: zoomBy(0.6), "-": zoomBy(1 / 0.6), s: zoomBy(1 / 0.6),
-  ArrowLeft: panBy(-0.15), a: panBy(-0.15), ArrowRight: panBy(0.15), d: panBy(0.15),
-  ArrowUp: scrollBy(-60), ArrowDown: scrollBy(60), PageUp: scrollBy(-400), PageDown: scrollBy(400),
-  "0": (app) => app.view.fit(), Home: (app) => app.view.fit(),
-  u: (app) => void app.view.undo(), "Ctrl+z": (app) => void app.view.undo(), "Ctrl+y": (app) => void app.view.redo(),
-  r: (app) => void app.view.redo(), "Shift+Ctrl+z": (app) => void app.view.redo(), "Shift+u": (app) => void app.view.redo(),
-  "/": () => byId("query").focus(), "Ctrl+f": () => byId("query").focus(), "Ctrl+Home": (app) => app.view.fit(),
-  n: (_, step) => step(1), "Shift+n": (_, step) => step(-1), p: (_, step) => step(-1),
-  f: (app) => zoomToSelected(app), l: (app) => app.open("lines"), i: (app) => app.open("findings"), o: (app) => app.open("run"),
+  "+": zoomBy(0.6),
+  "=": zoomBy(0.6),
+  "Shift++": zoomBy(0.6),
+  w: zoomBy(0.6),
+  "-": zoomBy(1 / 0.6),
+  s: zoomBy(1 / 0.6),
+  ArrowLeft: panBy(-0.15),
+  a: panBy(-0.15),
+  ArrowRight: panBy(0.15),
+  d: panBy(0.15),
+  ArrowUp: scrollBy(-60),
+  ArrowDown: scrollBy(60),
+  PageUp: scrollBy(-400),
+  PageDown: scrollBy(400),
+  "0": (app) => app.view.fit(),
+  Home: (app) => app.view.fit(),
+  u: (app) => void app.view.undo(),
+  "Ctrl+z": (app) => void app.view.undo(),
+  "Ctrl+y": (app) => void app.view.redo(),
+  r: (app) => void app.view.redo(),
+  "Shift+Ctrl+z": (app) => void app.view.redo(),
+  "Shift+u": (app) => void app.view.redo(),
+  "/": () => byId("query").focus(),
+  "Ctrl+f": () => byId("query").focus(),
+  "Ctrl+Home": (app) => app.view.fit(),
+  n: (_, step) => step(1),
+  "Shift+n": (_, step) => step(-1),
+  p: (_, step) => step(-1),
+  f: (app) => zoomToSelected(app),
+  l: (app) => app.open("lines"),
+  i: (app) => app.open("findings"),
+  o: (app) => app.open("run"),
   c: (app) => {
     app.showPath = !app.showPath;
     app.redrawOverlay();
   },
-  t: (app) => app.switchTheme(), e: click_("tool-export"), "?": click_("tool-help"), Escape: (app) => app.select(null),
+  t: (app) => app.switchTheme(),
+  e: click_("tool-export"),
+  "?": click_("tool-help"),
+  Escape: (app) => app.select(null),
 };
 
 function zoomToSelected(app: App): void {

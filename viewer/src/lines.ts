@@ -1,6 +1,6 @@
 // What each line of the program cost, and how that differs between two runs.
 
-import { RUNS } from "./kinds";
+import { FALLBACK, PYTHON, RUNS, SMALL } from "./kinds";
 import { isWait } from "./busy";
 import { sourceLines } from "./query";
 import type { Rank } from "./rank";
@@ -13,9 +13,9 @@ export interface LineCost {
   text: string;
   /** Processor time of the line's share in its tasks. */
   time: number;
-  /** Time the program stood still there: syncs, a full window, waits inside tasks. */
+  /** Time the program stood still there: syncs, NumPy at work, a full window, waits inside tasks. */
   waits: number;
-  /** The program's own time there: Python, recording, fallbacks. */
+  /** The program's own time there: Python, recording, small operations. */
   python: number;
   bytes: number;
   tasks: number;
@@ -65,7 +65,13 @@ export class Costs {
   private addRank(rank: Rank): void {
     const lines = rank.tables.lines.rows + 1;
     const sums = {
-      time: col(lines), waits: col(lines), python: col(lines), bytes: col(lines), tasks: col(lines), made: col(lines), small: col(lines),
+      time: col(lines),
+      waits: col(lines),
+      python: col(lines),
+      bytes: col(lines),
+      tasks: col(lines),
+      made: col(lines),
+      small: col(lines),
     };
     const { boxes } = rank;
     const { tasks, operations, instances } = rank.tables;
@@ -76,8 +82,8 @@ export class Costs {
       const row = kind <= 1 ? rank.taskRow(boxes.subject[box]!) : -1;
       if (kind === RUNS && row >= 0) taskTime[row]! += length;
       else if (kind === RUNS) sums.time[boxes.line[box]!]! += length;
-      else if (isWait(kind)) sums.waits[rank.lineOf(box)]! += length;
-      else if (kind >= 20 && kind <= 24) sums.python[boxes.line[box]!]! += length;
+      else if (isWait(kind) || kind === FALLBACK) sums.waits[rank.lineOf(box)]! += length;
+      else if (kind >= PYTHON && kind <= SMALL) sums.python[boxes.line[box]!]! += length;
     }
     const relations = operations.rows ? relationsOf(rank) : null;
     for (let row = 0; row < tasks.rows; row++) {

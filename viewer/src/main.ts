@@ -1,8 +1,7 @@
 // The page's start: find profiles, read them, show them.
 
 import { App, chosenTheme } from "./app";
-import { byId } from "./dom";
-import type { ReadFile } from "./format";
+import { byId, el } from "./dom";
 import { listen } from "./input";
 import { dropped, embedded, isServed, readAll, served, type Source } from "./load";
 import { buildPanels } from "./panels";
@@ -18,27 +17,29 @@ declare global {
 }
 
 const PHONE = 760;
-let loaded: ReadFile[] = [];
+/** What is shown. Files are read anew when others join them: a session changes what it reads, and keeps nothing twice. */
+let shown: Source[] = [];
 
-async function load(sources: Source[]): Promise<void> {
+async function load(more: Source[]): Promise<void> {
   const [message, hint, progress] = [byId("message"), byId("hint"), byId("progress")];
   byId("start").hidden = false;
   progress.hidden = false;
   message.classList.remove("bad");
   try {
+    const sources = [...shown, ...more];
     const files = await readAll(sources, (share, name) => {
       message.textContent = `Reading ${name}`;
       hint.textContent = "";
       (progress.firstElementChild as HTMLElement).style.width = `${share * 100}%`;
     });
-    loaded = [...loaded, ...files];
-    show(new Session(loaded));
+    show(new Session(files));
+    shown = sources;
   } catch (error) {
     message.textContent = error instanceof Error ? error.message : String(error);
     message.classList.add("bad");
-    hint.textContent = loaded.length ? "Click to go back to what was read before." : "Drop another file to go on.";
+    hint.textContent = shown.length ? "Click to go back to what was read before." : "Drop another file to go on.";
     progress.hidden = true;
-    if (loaded.length) byId("start").addEventListener("click", () => (byId("start").hidden = true), { once: true });
+    if (shown.length) byId("start").addEventListener("click", () => (byId("start").hidden = true), { once: true });
   }
 }
 
@@ -55,11 +56,14 @@ function show(session: Session): void {
   window.numloom = app;
   const title = session.runs.map((run) => run.title).join("  ·  ");
   byId("title").textContent = session.runs.length > 1 ? `${session.runs.length} runs` : title;
+  const open = session.ranks.filter((rank) => !rank.file.complete);
+  if (open.length) byId("title").append(el("span", { class: "bad", title: "The file ends before the run did." }, "  incomplete"));
   document.title = `${title} · Numloom profile`;
   const asked = [...new URLSearchParams(location.hash.slice(1)).keys()].some((key) => key !== "served");
   if (before && session.runs.length === 2) app.view.panel = "lines";
   if (!asked && window.innerWidth > PHONE) {
-    app.view.panel = session.runs.length > 1 ? "lines" : session.ranks.some((rank) => rank.tables.findings.rows) ? "findings" : "run";
+    app.view.panel =
+      session.runs.length > 1 ? "lines" : session.ranks.some((rank) => rank.tables.findings.rows) ? "findings" : "run";
   }
   buildTools(app, () => byId("files").click());
   listen(app, (by) => stepToMatch(app, by));

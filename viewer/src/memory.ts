@@ -2,6 +2,7 @@
 
 import type { Rank } from "./rank";
 import { firstAbove } from "./search_sorted";
+import { time, times } from "./words";
 
 const BLOCK = 64;
 
@@ -26,7 +27,13 @@ export class MemoryTrack {
   private readonly highest: Float64Array;
   private readonly latest: Float64Array;
 
-  constructor(readonly rank: Rank, readonly id: number, readonly lane: string, readonly label: string, readonly capacity: number) {
+  constructor(
+    readonly rank: Rank,
+    readonly id: number,
+    readonly lane: string,
+    readonly label: string,
+    readonly capacity: number,
+  ) {
     this.key = `m${id}`;
     const { levels, instances } = rank.tables;
     [this.time, this.bytes] = levelsOf(id, levels);
@@ -38,7 +45,8 @@ export class MemoryTrack {
     this.latest = blocks(this.died);
     let [peak, at] = [0, 0];
     for (let i = 0; i < this.bytes.length; i++) if (this.bytes[i]! > peak) [peak, at] = [this.bytes[i]!, this.time[i]!];
-    for (let row = 0; row < levels.rows; row++) if (levels.memory[row] === id && levels.peak[row]! > peak) peak = levels.peak[row]!;
+    for (let row = 0; row < levels.rows; row++)
+      if (levels.memory[row] === id && levels.peak[row]! > peak) peak = levels.peak[row]!;
     this.peak = peak;
     this.peakAt = at;
   }
@@ -120,6 +128,18 @@ export function deathsOf(rank: Rank): Map<number, number> {
     known.set(rank, found);
   }
   return found;
+}
+
+/** What is known of the reading of an array: how often, and since when no more. Empty where nothing is known. */
+export function readingOf(rank: Rank, instance: number): string {
+  const { held, deaths } = rank.tables;
+  const kept = held.instance.indexOf(instance);
+  if (kept >= 0) {
+    const often = held.reads[kept]!;
+    return often ? `read ${times(often)}, last at ${time(held.lastRead[kept]!)}; never freed` : "never read, never freed";
+  }
+  const died = deaths.instance.indexOf(instance);
+  return died >= 0 && deaths.reads[died]! > 0 ? `read ${times(deaths.reads[died]!)}` : "";
 }
 
 function blocks(column: Float64Array): Float64Array {

@@ -122,16 +122,23 @@ export class SvgPainter implements Painter {
   private readonly parts: string[] = [];
   private clips = 0;
 
-  constructor(private readonly wide: number, private readonly high: number) {}
+  constructor(
+    private readonly wide: number,
+    private readonly high: number,
+  ) {}
 
   rect(x: number, y: number, width: number, height: number, fill: string, alpha = 1): void {
     const see = alpha === 1 ? "" : ` fill-opacity="${round(alpha)}"`;
-    this.parts.push(`<rect x="${round(x)}" y="${round(y)}" width="${round(width)}" height="${round(height)}" fill="${fill}"${see}/>`);
+    this.parts.push(
+      `<rect x="${round(x)}" y="${round(y)}" width="${round(width)}" height="${round(height)}" fill="${fill}"${see}/>`,
+    );
   }
 
   line(x1: number, y1: number, x2: number, y2: number, stroke: string, width = 1, dash: number[] = []): void {
     const dashes = dash.length ? ` stroke-dasharray="${dash.join(" ")}"` : "";
-    this.parts.push(`<path d="M${round(x1)} ${round(y1)}L${round(x2)} ${round(y2)}" stroke="${stroke}" stroke-width="${width}"${dashes}/>`);
+    this.parts.push(
+      `<path d="M${round(x1)} ${round(y1)}L${round(x2)} ${round(y2)}" stroke="${stroke}" stroke-width="${width}"${dashes}/>`,
+    );
   }
 
   area(points: number[], base: number, fill: string, alpha = 1): void {
@@ -143,12 +150,16 @@ export class SvgPainter implements Painter {
 
   path(points: number[], stroke: string, width = 1, alpha = 1): void {
     if (points.length < 4) return;
-    this.parts.push(`<path d="M${pairs(points)}" fill="none" stroke="${stroke}" stroke-width="${width}" stroke-opacity="${round(alpha)}"/>`);
+    this.parts.push(
+      `<path d="M${pairs(points)}" fill="none" stroke="${stroke}" stroke-width="${width}" stroke-opacity="${round(alpha)}"/>`,
+    );
   }
 
   text(words: string, x: number, y: number, fill: string, font: string, align: Align = "left"): void {
     const anchor = align === "left" ? "start" : align === "right" ? "end" : "middle";
-    this.parts.push(`<text x="${round(x)}" y="${round(y)}" fill="${fill}" style="font:${font.replace(/"/g, "'")}" text-anchor="${anchor}" dominant-baseline="central">${escaped(words)}</text>`);
+    this.parts.push(
+      `<text x="${round(x)}" y="${round(y)}" fill="${fill}" style="font:${font.replace(/"/g, "'")}" text-anchor="${anchor}" dominant-baseline="central">${escaped(words)}</text>`,
+    );
   }
 
   width(words: string, font: string): number {
@@ -157,7 +168,9 @@ export class SvgPainter implements Painter {
 
   clip(x: number, y: number, width: number, height: number, inside: () => void): void {
     const name = `c${this.clips++}`;
-    this.parts.push(`<clipPath id="${name}"><rect x="${round(x)}" y="${round(y)}" width="${round(width)}" height="${round(height)}"/></clipPath><g clip-path="url(#${name})">`);
+    this.parts.push(
+      `<clipPath id="${name}"><rect x="${round(x)}" y="${round(y)}" width="${round(width)}" height="${round(height)}"/></clipPath><g clip-path="url(#${name})">`,
+    );
     inside();
     this.parts.push("</g>");
   }

@@ -5,7 +5,7 @@ import { BLOCKED, READY, RUNNING } from "./colour";
 import { el } from "./dom";
 import { BOXES, COPY, REASONS, RUNS, SYNC, TRAITS, VARIANTS } from "./kinds";
 import { shortName } from "./lines";
-import { deathsOf } from "./memory";
+import { deathsOf, readingOf } from "./memory";
 import { sourceLines, taskOf } from "./query";
 import type { Rank } from "./rank";
 import { relationsOf, type Cause } from "./relations";
@@ -19,7 +19,14 @@ export function boxPanel(app: App): HTMLElement[] {
   const moment = app.selectedMoment;
   if (moment) return momentPanel(app, moment);
   const at = app.selected;
-  if (!at) return [el("p", { class: "soft" }, "Click a box to see everything known about it, or a memory's lane to see which arrays filled it.")];
+  if (!at)
+    return [
+      el(
+        "p",
+        { class: "soft" },
+        "Click a box to see everything known about it, or a memory's lane to see which arrays filled it.",
+      ),
+    ];
   const { rank, box } = at;
   const { boxes } = rank;
   const kind = BOXES[boxes.kind[box]!];
@@ -27,15 +34,31 @@ export function boxPanel(app: App): HTMLElement[] {
   const task = taskOf(rank, box);
   const row = rank.taskRow(task);
   const parts: HTMLElement[] = [
-    el("h2", {}, el("i", { class: "swatch", style: `background:${app.palette.of(name, RUNNING)}` }), app.session.names.texts[name]!),
-    el("p", { class: "soft" }, [rank.trackOf(box).label, boxes.kind[box] === RUNS ? "" : kind?.about, time(boxes.stop[box]! - boxes.start[box]!)].filter(Boolean).join(" · ")),
+    el(
+      "h2",
+      {},
+      el("i", { class: "swatch", style: `background:${app.palette.of(name, RUNNING)}` }),
+      app.session.names.texts[name]!,
+    ),
+    el(
+      "p",
+      { class: "soft" },
+      [rank.trackOf(box).label, boxes.kind[box] === RUNS ? "" : kind?.about, time(boxes.stop[box]! - boxes.start[box]!)]
+        .filter(Boolean)
+        .join(" · "),
+    ),
   ];
   if (row >= 0 && boxes.kind[box]! <= 1) parts.push(...lifeOf(app, rank, row, name));
   parts.push(...linesOf(app, rank, box, task), ...factsOf(rank, box, row));
   const relations = relationsOf(rank);
   const previous = relations.previous(box);
-  if (previous >= 0) parts.push(el("h3", {}, "Before it on this processor"), walk([boxItem(app, { rank, box: previous }, gapBetween(rank, previous, box))]));
-  if (row >= 0 && boxes.kind[box]! > 1) parts.push(el("h3", {}, boxes.kind[box] === SYNC ? "It waited for" : "The task"), walk([taskItem(app, rank, task)]));
+  if (previous >= 0)
+    parts.push(
+      el("h3", {}, "Before it on this processor"),
+      walk([boxItem(app, { rank, box: previous }, gapBetween(rank, previous, box))]),
+    );
+  if (row >= 0 && boxes.kind[box]! > 1)
+    parts.push(el("h3", {}, boxes.kind[box] === SYNC ? "It waited for" : "The task"), walk([taskItem(app, rank, task)]));
   else if (row >= 0) parts.push(...waitsOf(app, rank, task));
   if (row >= 0) parts.push(...pathOf(app, rank, task), ...arraysOf(rank, task, row));
   return parts;
@@ -44,16 +67,33 @@ export function boxPanel(app: App): HTMLElement[] {
 /** Created, ready, started, stopped: as a bar and in numbers. */
 function lifeOf(app: App, rank: Rank, row: number, name: number): HTMLElement[] {
   const { created, blocked, queued, ran } = rank.tables.tasks;
-  const stages: [string, number, number][] = [["blocked", blocked[row]!, BLOCKED], ["ready", queued[row]!, READY], ["running", ran[row]!, RUNNING]];
-  const bar = el("div", { class: "phases" }, ...stages.filter(([, length]) => length > 0).map(([words, length, shade]) =>
-    el("i", { style: `flex:${length};background:${app.palette.of(name, shade)}`, title: `${words} ${time(length)}` })));
+  const stages: [string, number, number][] = [
+    ["blocked", blocked[row]!, BLOCKED],
+    ["ready", queued[row]!, READY],
+    ["running", ran[row]!, RUNNING],
+  ];
+  const bar = el(
+    "div",
+    { class: "phases" },
+    ...stages
+      .filter(([, length]) => length > 0)
+      .map(([words, length, shade]) =>
+        el("i", { style: `flex:${length};background:${app.palette.of(name, shade)}`, title: `${words} ${time(length)}` }),
+      ),
+  );
   const ready = created[row]! + blocked[row]!;
   const exact = (t: number): string => moment(t, ran[row]! + queued[row]! + blocked[row]!);
-  return [bar, el("dl", { class: "facts" },
-    ...fact("created", exact(created[row]!)),
-    ...fact("ready", `${exact(ready)}${blocked[row] ? `, blocked for ${time(blocked[row]!)}` : ""}`),
-    ...fact("started", `${exact(ready + queued[row]!)}${queued[row] ? `, waited ${time(queued[row]!)} for its turn` : ""}`),
-    ...fact("stopped", `${exact(ready + queued[row]! + ran[row]!)}, ran ${time(ran[row]!)}`))];
+  return [
+    bar,
+    el(
+      "dl",
+      { class: "facts" },
+      ...fact("created", exact(created[row]!)),
+      ...fact("ready", `${exact(ready)}${blocked[row] ? `, blocked for ${time(blocked[row]!)}` : ""}`),
+      ...fact("started", `${exact(ready + queued[row]!)}${queued[row] ? `, waited ${time(queued[row]!)} for its turn` : ""}`),
+      ...fact("stopped", `${exact(ready + queued[row]! + ran[row]!)}, ran ${time(ran[row]!)}`),
+    ),
+  ];
 }
 
 const fact = (key: string, value: string): HTMLElement[] => [el("dt", {}, key), el("dd", {}, value)];
@@ -84,14 +124,23 @@ function boxesOperations(rank: Rank, box: number, task: number): Uint32Array {
 /** A line of the program with its text; a click marks everything that comes from it. */
 export function sourceButton(app: App, rank: Rank, line: number, calls: string[] = []): HTMLElement {
   const place = rank.place(line);
-  if (!place) return el("p", { class: "soft" }, ...calls.map((call) => el("span", { class: "code" }, call)), calls.length ? "" : "line not known");
+  if (!place)
+    return el(
+      "p",
+      { class: "soft" },
+      ...calls.map((call) => el("span", { class: "code" }, call)),
+      calls.length ? "" : "line not known",
+    );
   const text = sourceLines(rank).get(place.file)?.[place.line - 1]?.trim();
   const where = `${shortName(place.file)}:${place.line}`;
   const unique = [...new Set(calls)];
-  return el("button", { class: "source", title: "Mark everything from this line", click: () => app.ask(`line:${where}`) },
+  return el(
+    "button",
+    { class: "source", title: "Mark everything from this line", click: () => app.ask(`line:${where}`) },
     el("span", { class: "code" }, text ?? "(source not recorded)"),
     el("span", { class: "where" }, el("span", {}, where), el("span", {}, place.function === "<module>" ? "" : place.function)),
-    ...unique.slice(0, LISTED).map((call) => el("span", { class: "code faint" }, call)));
+    ...unique.slice(0, LISTED).map((call) => el("span", { class: "code faint" }, call)),
+  );
 }
 
 const CALLED: Record<string, string> = { bytes: "size", tiles: "tiles here" };
@@ -101,12 +150,17 @@ function factsOf(rank: Rank, box: number, row: number): HTMLElement[] {
   const kind = boxes.kind[box]!;
   const facts: HTMLElement[] = [];
   const length = boxes.stop[box]! - boxes.start[box]!;
-  if (kind > 1) facts.push(...fact("started", moment(boxes.start[box]!, length)), ...fact("stopped", moment(boxes.stop[box]!, length)));
+  if (kind > 1)
+    facts.push(...fact("started", moment(boxes.start[box]!, length)), ...fact("stopped", moment(boxes.stop[box]!, length)));
   const counts = BOXES[kind]?.counts;
-  if (counts && boxes.count[box]) facts.push(...fact(CALLED[counts] ?? counts, counts === "bytes" ? bytes(boxes.count[box]!) : count(boxes.count[box]!)));
+  if (counts && boxes.count[box])
+    facts.push(...fact(CALLED[counts] ?? counts, counts === "bytes" ? bytes(boxes.count[box]!) : count(boxes.count[box]!)));
   if (kind === COPY) {
     const copy = boxes.subject[box]!;
-    facts.push(...fact("reason", REASONS[tables.copies.reason[copy]!] ?? "?"), ...fact("rate", bandwidth(boxes.count[box]!, length)));
+    facts.push(
+      ...fact("reason", REASONS[tables.copies.reason[copy]!] ?? "?"),
+      ...fact("rate", bandwidth(boxes.count[box]!, length)),
+    );
   }
   if (row >= 0) {
     const { tasks } = tables;
@@ -128,7 +182,10 @@ function bandwidthFact(rank: Rank, moved: number, ran: number): HTMLElement[] {
   if (!rank.bandwidth || !ran) return fact("bandwidth", rate);
   const share = moved / ran / (rank.bandwidth / 1e9);
   const meter = el("div", { class: "meter" }, el("i", { style: `width:${Math.min(100, share * 100)}%` }));
-  return [el("dt", {}, "bandwidth"), el("dd", {}, `${rate}, ${percent(share)} of the machine's ${bandwidth(rank.bandwidth, 1e9)}`, meter)];
+  return [
+    el("dt", {}, "bandwidth"),
+    el("dd", {}, `${rate}, ${percent(share)} of the machine's ${bandwidth(rank.bandwidth, 1e9)}`, meter),
+  ];
 }
 
 function gapBetween(rank: Rank, before: number, box: number): string {
@@ -141,18 +198,28 @@ const walk = (items: HTMLElement[]): HTMLElement => el("ul", { class: "walk" }, 
 function boxItem(app: App, at: BoxAt, why = ""): HTMLElement {
   const { rank, box } = at;
   const name = rank.nameOf(box);
-  return el("li", { click: () => app.select(at, true) },
+  return el(
+    "li",
+    { click: () => app.select(at, true) },
     el("i", { class: "swatch", style: `background:${app.palette.of(name, RUNNING)}` }),
     el("span", { class: "name link" }, app.session.names.texts[name]!),
     el("span", { class: "amount" }, time(rank.boxes.stop[box]! - rank.boxes.start[box]!)),
-    why && el("span", { class: "why" }, why));
+    why && el("span", { class: "why" }, why),
+  );
 }
 
 /** A task as a link to its first box; one that has none is only named. */
 function taskItem(app: App, rank: Rank, task: number, why = ""): HTMLElement {
   const box = relationsOf(rank).boxes(task)[0];
   if (box !== undefined) return boxItem(app, { rank, box }, why);
-  return el("li", {}, el("span", {}), el("span", { class: "name soft" }, `task ${task}`), el("span", {}), why && el("span", { class: "why" }, why));
+  return el(
+    "li",
+    {},
+    el("span", {}),
+    el("span", { class: "name soft" }, `task ${task}`),
+    el("span", {}),
+    why && el("span", { class: "why" }, why),
+  );
 }
 
 function waitsOf(app: App, rank: Rank, task: number): HTMLElement[] {
@@ -177,7 +244,9 @@ const REASON: Record<Cause["why"], (delay: string) => string> = {
 function pathOf(app: App, rank: Rank, task: number): HTMLElement[] {
   const steps = relationsOf(rank).path(task, 60);
   if (steps.length < 2) return [];
-  const items = steps.slice(1).map(({ task: other }, i) => taskItem(app, rank, other, REASON[steps[i]!.cause.why](time(steps[i]!.cause.delay))));
+  const items = steps
+    .slice(1)
+    .map(({ task: other }, i) => taskItem(app, rank, other, REASON[steps[i]!.cause.why](time(steps[i]!.cause.delay))));
   const last = steps[steps.length - 1]!;
   items.push(el("li", {}, el("span", {}), el("span", { class: "why" }, REASON.start(""), last.cause.task ? " …" : "")));
   return [el("h3", {}, `Critical path behind it · ${steps.length - 1} ${steps.length === 2 ? "step" : "steps"}`), walk(items)];
@@ -196,10 +265,25 @@ function arraysOf(rank: Rank, task: number, row: number): HTMLElement[] {
     if (!lines.has(instances.byLine[r]!) && !lines.has(instances.line[r]!)) continue;
     const death = deaths.get(instances.id[r]!);
     const lived = death === undefined ? "lives to the end" : `lived ${time(death - instances.born[r]!)}`;
-    made.push(el("tr", {}, el("td", {}, el("span", { class: "code" }, rank.string(instances.shape[r]!) || `instance ${instances.id[r]}`)), el("td", { class: "soft" }, lived), el("td", {}, bytes(instances.bytes[r]!))));
+    made.push(
+      el(
+        "tr",
+        {},
+        el("td", {}, el("span", { class: "code" }, rank.string(instances.shape[r]!) || `instance ${instances.id[r]}`)),
+        el("td", { class: "soft" }, lived),
+        el("td", {}, bytes(instances.bytes[r]!)),
+      ),
+    );
   }
   const moved = Array.from(relations.copies(task), (r) =>
-    el("tr", {}, el("td", {}, REASONS[copies.reason[r]!] ?? "?"), el("td", { class: "soft" }, time(copies.ran[r]!)), el("td", {}, bytes(copies.bytes[r]!))));
+    el(
+      "tr",
+      {},
+      el("td", {}, REASONS[copies.reason[r]!] ?? "?"),
+      el("td", { class: "soft" }, time(copies.ran[r]!)),
+      el("td", {}, bytes(copies.bytes[r]!)),
+    ),
+  );
   const table = (rows: HTMLElement[]): HTMLElement => el("table", {}, el("tbody", {}, ...rows));
   return [
     ...(made.length ? [el("h3", {}, "Instances made for it"), table(made)] : []),
@@ -215,12 +299,42 @@ function momentPanel(app: App, { memory, time: at }: MemoryMoment): HTMLElement[
   const groups = byLine(rank, living);
   return [
     el("h2", {}, `${memory.label} at ${moment(at, app.view.span)}`),
-    el("p", { class: "soft" }, `${bytes(level)} in use${memory.capacity ? `, ${percent(level / memory.capacity)} of ${bytes(memory.capacity)}` : ""}; high-water mark ${bytes(memory.peak)} at ${moment(memory.peakAt, app.view.span)}. `,
-      el("a", { click: () => app.selectMoment({ memory, time: memory.peakAt }) }, "Go there")),
+    el(
+      "p",
+      { class: "soft" },
+      `${bytes(level)} in use${memory.capacity ? `, ${percent(level / memory.capacity)} of ${bytes(memory.capacity)}` : ""}; high-water mark ${bytes(memory.peak)} at ${moment(memory.peakAt, app.view.span)}. `,
+      el("a", { click: () => app.selectMoment({ memory, time: memory.peakAt }) }, "Go there"),
+    ),
     el("h3", {}, "By the line that made them"),
-    ...groups.slice(0, LISTED).map(({ line, bytes: size, number }) => sourceButton(app, rank, line, [`${bytes(size)} in ${number} ${number === 1 ? "instance" : "instances"}`])),
+    ...groups
+      .slice(0, LISTED)
+      .map(({ line, bytes: size, number }) =>
+        sourceButton(app, rank, line, [`${bytes(size)} in ${number} ${number === 1 ? "instance" : "instances"}`]),
+      ),
     el("h3", {}, `Instances · ${count(living.length)}`),
-    el("table", {}, el("tbody", {}, ...living.slice(0, 40).map(({ row, bytes: size }) =>
-      el("tr", {}, el("td", {}, el("span", { class: "code" }, rank.string(instances.shape[row]!) || `instance ${instances.id[row]}`), el("span", { class: "soft" }, ` ${rank.string(instances.by[row]!)}`)), el("td", {}, bytes(size)))))),
+    el(
+      "table",
+      {},
+      el(
+        "tbody",
+        {},
+        ...living
+          .slice(0, 40)
+          .map(({ row, bytes: size }) =>
+            el(
+              "tr",
+              {},
+              el(
+                "td",
+                {},
+                el("span", { class: "code" }, rank.string(instances.shape[row]!) || `instance ${instances.id[row]}`),
+                el("span", { class: "soft" }, ` ${rank.string(instances.by[row]!)}`),
+                el("div", { class: "faint" }, readingOf(rank, instances.id[row]!)),
+              ),
+              el("td", {}, bytes(size)),
+            ),
+          ),
+      ),
+    ),
   ];
 }

@@ -24,7 +24,8 @@ export function findingsPanel(app: App): HTMLElement[] {
   for (const [run, { findings, written }] of all(app.session)) {
     if (app.session.runs.length > 1) parts.push(el("h3", {}, `${run.letter} · ${run.title}`));
     if (findings.length === 0) parts.push(el("p", { class: "soft" }, "Nothing to complain about."));
-    else if (!written) parts.push(el("p", { class: "soft" }, "Found by this page in the file itself; numloom prof advise looks closer."));
+    else if (!written)
+      parts.push(el("p", { class: "soft" }, "Found by this page in the file itself; numloom prof advise looks closer."));
     parts.push(...findings.map((finding) => card(app, finding)));
   }
   return parts;
@@ -39,10 +40,13 @@ function card(app: App, finding: Finding): HTMLElement {
   const cost = [finding.time ? time(finding.time) : "", finding.bytes ? bytes(finding.bytes) : ""].filter(Boolean).join(" · ");
   const nodes = [...new Set(finding.nodes)];
   const node = finding.run.ranks.length > nodes.length ? ` · node ${nodes.join(", ")}` : "";
-  return el("article", { class: "finding" },
+  return el(
+    "article",
+    { class: "finding" },
     el("header", {}, el("b", {}, ...coded(sentence(finding.title) + node)), el("span", { class: "cost" }, cost)),
     el("p", { class: "soft" }, ...coded(finding.text)),
     el("p", { class: "advice" }, ...coded(finding.advice)),
     finding.line ? sourceButton(app, finding.rank, finding.line) : null,
-    finding.loop && finding.loop !== finding.line ? sourceButton(app, finding.rank, finding.loop, ["the loop around it"]) : null);
+    finding.loop && finding.loop !== finding.line ? sourceButton(app, finding.rank, finding.loop, ["the loop around it"]) : null,
+  );
 }

@@ -10,70 +10,176 @@ const MOST_LINES = 3000;
 /** Lines around one that cost something are shown for their sense. */
 const CONTEXT = 3;
 
+const COMPARED = [
+  { name: "A", width: 62 },
+  { name: "B", width: 62 },
+  { name: "change", width: 56 },
+];
+
 let sorted = false;
 
 export function linesPanel(app: App, again: () => void): HTMLElement[] {
   const { runs } = app.session;
-  const chips = el("div", { class: "chips" },
+  const chips = el(
+    "div",
+    { class: "chips" },
     chip("As written", !sorted, () => ((sorted = false), again())),
-    chip("Most time first", sorted, () => ((sorted = true), again())));
+    chip("Most time first", sorted, () => ((sorted = true), again())),
+  );
   if (runs.length > 1) {
     const pairs = pairLines(costsOf(runs[0]!), costsOf(runs[1]!));
-    return [el("h2", {}, `${runs[0]!.letter} against ${runs[1]!.letter}, by line`), total(app, pairs), chips, comparison(app, pairs)];
+    return [
+      el("h2", {}, `${runs[0]!.letter} against ${runs[1]!.letter}, by line`),
+      total(app, pairs),
+      chips,
+      comparison(app, pairs),
+    ];
   }
   const costs = costsOf(runs[0]!);
-  return [el("h2", {}, "By line"), el("p", { class: "soft", style: "margin-bottom:12px" }, "Processor time, waits of the program, bytes moved and tasks of each line."), chips, ...(sorted ? [ranking(app, costs)] : listing(app, costs))];
+  return [
+    el("h2", {}, "By line"),
+    el(
+      "p",
+      { class: "soft", style: "margin-bottom:12px" },
+      "Processor time, waits of the program, bytes moved and tasks of each line.",
+    ),
+    chips,
+    ...(sorted ? [ranking(app, costs)] : listing(app, costs)),
+  ];
 }
 
-const chip = (words: string, on: boolean, click: () => void): HTMLElement => el("button", { "aria-pressed": String(on), click }, words);
+const chip = (words: string, on: boolean, click: () => void): HTMLElement =>
+  el("button", { "aria-pressed": String(on), click }, words);
 const cell = (words: string, kind = ""): HTMLElement => el("span", { class: `cell ${kind}` }, words);
 const some = (value: number, words: (v: number) => string): string => (value > 0 ? words(value) : "");
 
-function head(...names: string[]): HTMLElement {
-  return el("div", { class: "row head" }, el("span"), el("span"), ...names.map((name) => cell(name)));
+interface Column {
+  name: string;
+  width: number;
+  /** Its words for a line; empty where there is nothing to say. */
+  words: (cost: LineCost) => string;
+  /** Shown only where a line reaches this. */
+  least: number;
+  value: (cost: LineCost) => number;
 }
 
-function lineRow(app: App, number: number, text: string, cost: LineCost | undefined, most: number): HTMLElement {
+/** Python's own time has a column where it matters: a line that takes a hundredth of the run. */
+function columnsFor(costs: Costs, end: number): Column[] {
+  const all: [string, number, (cost: LineCost) => number, (v: number) => string, number][] = [
+    ["time", 56, (cost) => cost.time, time, 0],
+    ["Python", 56, (cost) => cost.python, time, end / 100],
+    ["waits", 56, (cost) => cost.waits, time, 0],
+    ["bytes", 60, (cost) => cost.bytes, bytes, 0],
+    ["tasks", 42, (cost) => cost.tasks, count, 0],
+  ];
+  const made = all.map(([name, width, value, words, least]) => ({
+    name,
+    width,
+    value,
+    words: (cost: LineCost) => some(value(cost), words),
+    least,
+  }));
+  return made.filter(({ value, least }) => [...costs.byLine.values()].some((cost) => value(cost) > least));
+}
+
+const grid = (columns: { width: number }[]): string =>
+  `grid-template-columns:40px minmax(0,1fr) ${columns.map(({ width }) => `${width}px`).join(" ")}`;
+
+function head(columns: { name: string; width: number }[]): HTMLElement {
+  return el("div", { class: "row head", style: grid(columns) }, el("span"), el("span"), ...columns.map(({ name }) => cell(name)));
+}
+
+function lineRow(
+  app: App,
+  columns: Column[],
+  number: number,
+  text: string,
+  cost: LineCost | undefined,
+  most: number,
+): HTMLElement {
   // An empty line must be as high as the others.
   text ||= "\u200b";
   const all = totalOf(cost);
-  if (!cost || (all === 0 && cost.tasks === 0)) return el("div", { class: "row idle" }, el("span", { class: "number" }, String(number)), el("span", { class: "code" }, text));
+  if (!cost || (all === 0 && cost.tasks === 0))
+    return el(
+      "div",
+      { class: "row idle", style: grid([]) },
+      el("span", { class: "number" }, String(number)),
+      el("span", { class: "code" }, text),
+    );
   const where = `${shortName(cost.file)}:${cost.line}`;
   const heat = el("i", { class: "heat", style: `width:${((100 * all) / most).toFixed(2)}%` });
-  const title = `${time(cost.time)} on processors, ${time(cost.waits)} waiting, ${time(cost.python)} in Python, ${bytes(cost.made)} in new arrays${cost.small ? `, ${count(cost.small)} small operations at once` : ""}`;
-  return el("div", { class: `row${app.view.query === `line:${where}` ? " chosen" : ""}`, title, "data-line": cost.line, click: () => app.ask(`line:${where}`) },
-    el("span", { class: "number" }, String(number)), el("span", { class: "code" }, heat, text),
-    cell(some(cost.time, time), "main"), cell(some(cost.waits, time)), cell(some(cost.bytes, bytes)), cell(some(cost.tasks, count)));
+  const small = cost.small ? `, ${count(cost.small)} small operations at once` : "";
+  const title = `${time(cost.time)} on processors, ${time(cost.waits)} waiting, ${time(cost.python)} in Python, ${bytes(cost.made)} in new arrays${small}`;
+  const kind = `row${app.view.query === `line:${where}` ? " chosen" : ""}`;
+  return el(
+    "div",
+    { class: kind, style: grid(columns), title, "data-line": cost.line, click: () => app.ask(`line:${where}`) },
+    el("span", { class: "number" }, String(number)),
+    el("span", { class: "code" }, heat, text),
+    ...columns.map(({ words }, i) => cell(words(cost), i === 0 ? "main" : "")),
+  );
 }
 
 function listing(app: App, costs: Costs): HTMLElement[] {
   const most = Math.max(1, ...[...costs.byLine.values()].map(totalOf));
+  const columns = columnsFor(costs, app.session.end);
   const parts: HTMLElement[] = [];
   for (const file of costs.files.values()) {
     const shown = new Set<number>();
     for (const cost of costs.byLine.values()) {
       if (cost.file !== file.path || (totalOf(cost) === 0 && cost.tasks === 0)) continue;
-      for (let line = cost.line - CONTEXT; line <= cost.line + CONTEXT; line++) if (line >= 1 && line <= file.lines.length) shown.add(line);
+      for (let line = cost.line - CONTEXT; line <= cost.line + CONTEXT; line++)
+        if (line >= 1 && line <= file.lines.length) shown.add(line);
     }
     if (file.lines.length < 200) file.lines.forEach((_, i) => shown.add(i + 1));
-    const rows = [...shown].sort((a, b) => a - b).slice(0, MOST_LINES).map((line) => lineRow(app, line, file.lines[line - 1]!, costs.at(file.path, line), most));
-    parts.push(el("h3", {}, file.name), el("div", { class: "listing" }, head("time", "waits", "bytes", "tasks"), ...rows));
+    const rows = [...shown]
+      .sort((a, b) => a - b)
+      .slice(0, MOST_LINES)
+      .map((line) => lineRow(app, columns, line, file.lines[line - 1]!, costs.at(file.path, line), most));
+    parts.push(el("h3", {}, file.name), el("div", { class: "listing" }, head(columns), ...rows));
   }
   const rest = [...costs.byLine.values()].filter((cost) => !costs.files.has(cost.file) && totalOf(cost) > 0);
-  if (rest.length) parts.push(el("h3", {}, "Without recorded source"), el("div", { class: "listing" }, head("time", "waits", "bytes", "tasks"), ...rest.map((cost) => lineRow(app, cost.line, shortName(cost.file), cost, most))));
+  if (rest.length)
+    parts.push(
+      el("h3", {}, "Without recorded source"),
+      el(
+        "div",
+        { class: "listing" },
+        head(columns),
+        ...rest.map((cost) => lineRow(app, columns, cost.line, shortName(cost.file), cost, most)),
+      ),
+    );
   return parts;
 }
 
 function ranking(app: App, costs: Costs): HTMLElement {
-  const lines = [...costs.byLine.values()].filter((cost) => totalOf(cost) > 0).sort((a, b) => totalOf(b) - totalOf(a)).slice(0, MOST_LINES);
+  const lines = [...costs.byLine.values()]
+    .filter((cost) => totalOf(cost) > 0)
+    .sort((a, b) => totalOf(b) - totalOf(a))
+    .slice(0, MOST_LINES);
   const most = totalOf(lines[0]) || 1;
-  return el("div", { class: "listing" }, head("time", "waits", "bytes", "tasks"), ...lines.map((cost) => lineRow(app, cost.line, cost.text.trim(), cost, most)));
+  const columns = columnsFor(costs, app.session.end);
+  return el(
+    "div",
+    { class: "listing" },
+    head(columns),
+    ...lines.map((cost) => lineRow(app, columns, cost.line, cost.text.trim(), cost, most)),
+  );
 }
 
 function total(app: App, pairs: LinePair[]): HTMLElement {
   const [a, b] = [app.session.runs[0]!.end, app.session.runs[1]!.end];
-  const changed = pairs.filter(({ before, after }) => Math.abs(totalOf(after) - totalOf(before)) > 0.05 * Math.max(totalOf(before), totalOf(after))).length;
-  return el("p", { class: "soft", style: "margin-bottom:12px" }, `The run took ${time(a)}, then ${time(b)} (`, el("span", { class: tone(a, b) }, change(a, b)), `). ${changed} of ${pairs.length} lines changed by more than 5 %.`);
+  const changed = pairs.filter(
+    ({ before, after }) => Math.abs(totalOf(after) - totalOf(before)) > 0.05 * Math.max(totalOf(before), totalOf(after)),
+  ).length;
+  return el(
+    "p",
+    { class: "soft", style: "margin-bottom:12px" },
+    `The run took ${time(a)}, then ${time(b)} (`,
+    el("span", { class: tone(a, b) }, change(a, b)),
+    `). ${changed} of ${pairs.length} lines changed by more than 5 %.`,
+  );
 }
 
 /** Time, waits and Python of a line together: a run is not better when time only moves from one to another. */
@@ -88,10 +194,25 @@ function comparison(app: App, pairs: LinePair[]): HTMLElement {
     const [a, b] = [totalOf(pair.before), totalOf(pair.after)];
     const kind = tone(a, b);
     const colour = kind === "worse" ? "var(--mark)" : kind === "better" ? "var(--good)" : "transparent";
-    return el("div", { class: "row", "data-line": cost.line, click: () => app.ask(`line:${shortName(cost.file)}:${cost.line}`) },
+    return el(
+      "div",
+      {
+        class: "row",
+        style: grid(COMPARED),
+        "data-line": cost.line,
+        click: () => app.ask(`line:${shortName(cost.file)}:${cost.line}`),
+      },
       el("span", { class: "number" }, String(cost.line)),
-      el("span", { class: "code" }, el("i", { class: "heat", style: `background:${colour};width:${((100 * Math.abs(b - a)) / most).toFixed(2)}%` }), cost.text.trim()),
-      cell(some(a, time)), cell(some(b, time), "main"), cell(change(a, b), kind));
+      el(
+        "span",
+        { class: "code" },
+        el("i", { class: "heat", style: `background:${colour};width:${((100 * Math.abs(b - a)) / most).toFixed(2)}%` }),
+        cost.text.trim(),
+      ),
+      cell(some(a, time)),
+      cell(some(b, time), "main"),
+      cell(change(a, b), kind),
+    );
   });
-  return el("div", { class: "listing compare" }, head("A", "B", "change"), ...rows);
+  return el("div", { class: "listing" }, head(COMPARED), ...rows);
 }

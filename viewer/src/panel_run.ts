@@ -27,10 +27,16 @@ export function runPanel(app: App, again: () => void): HTMLElement[] {
   if (later) setTimeout(() => (nameCosts(session), again()), 50);
   const parts = session.runs.flatMap((run) => headOf(app, run));
   parts.push(el("h3", {}, "Lanes"), lanesTable(session));
-  parts.push(el("h3", {}, "Operations and other work"), later ? el("p", { class: "soft" }, "Counting …") : namesTable(app), el("h3", {}, "Shades"), shades(app));
+  parts.push(
+    el("h3", {}, "Operations and other work"),
+    later ? el("p", { class: "soft" }, "Counting …") : namesTable(app),
+    el("h3", {}, "Shades"),
+    shades(app),
+  );
   const counters = counted(session);
   if (counters.length) parts.push(el("h3", {}, "What the runtime counted"), el("table", {}, el("tbody", {}, ...counters)));
-  for (const rank of session.ranks) for (const note of rank.file.notes) parts.push(el("p", { class: "bad" }, `${rank.file.name}: ${note}`));
+  for (const rank of session.ranks)
+    for (const note of rank.file.notes) parts.push(el("p", { class: "bad" }, `${rank.file.name}: ${note}`));
   return parts;
 }
 
@@ -48,27 +54,52 @@ function headOf(app: App, run: Run): HTMLElement[] {
   ];
   return [
     el("h2", { style: several && run.index ? "margin-top:20px" : "" }, `${several ? `${run.letter} · ` : ""}${run.title}`),
-    el("dl", { class: "facts" }, ...facts.filter(([, value]) => value).flatMap(([key, value]) => [el("dt", {}, key), el("dd", {}, value)])),
-    ...run.ranks.filter((rank) => rank.tables.tasks.rows).slice(0, 1).map((rank) =>
-      el("p", {}, el("a", {
-        click: () => {
-          const task = relationsOf(rank).lastTask();
-          const box = relationsOf(rank).boxes(task)[0];
-          if (box !== undefined) app.select({ rank, box }, true);
-        },
-      }, "Walk the critical path from its end"))),
+    el(
+      "dl",
+      { class: "facts" },
+      ...facts.filter(([, value]) => value).flatMap(([key, value]) => [el("dt", {}, key), el("dd", {}, value)]),
+    ),
+    ...run.ranks
+      .filter((rank) => rank.tables.tasks.rows)
+      .slice(0, 1)
+      .map((rank) =>
+        el(
+          "p",
+          {},
+          el(
+            "a",
+            {
+              click: () => {
+                const task = relationsOf(rank).lastTask();
+                const box = relationsOf(rank).boxes(task)[0];
+                if (box !== undefined) app.select({ rank, box }, true);
+              },
+            },
+            "Walk the critical path from its end",
+          ),
+        ),
+      ),
   ];
 }
 
 function lanesTable(session: Session): HTMLElement {
   const shown = LANES.filter(({ id }) => session.ranks.some((rank) => !session.emptyLanes(rank).includes(id)));
   const several = session.runs.length > 1;
-  const rows = shown.map((lane) => el("tr", {}, el("td", { title: lane.about }, lane.name), ...session.runs.map((run) => {
-    const memories = run.ranks.flatMap((rank) => rank.memories.filter((memory) => memory.lane === lane.id && !memory.empty));
-    if (memories.length) return el("td", {}, `peak ${bytes(memories.reduce((sum, memory) => sum + memory.peak, 0))}`);
-    return el("td", {}, percent(useOf(session, run.ranks, lane.id, 0, run.end)));
-  })));
-  const head = several ? [el("thead", {}, el("tr", {}, el("th", {}), ...session.runs.map((run) => el("th", {}, run.letter))))] : [];
+  const rows = shown.map((lane) =>
+    el(
+      "tr",
+      {},
+      el("td", { title: lane.about }, lane.name),
+      ...session.runs.map((run) => {
+        const memories = run.ranks.flatMap((rank) => rank.memories.filter((memory) => memory.lane === lane.id && !memory.empty));
+        if (memories.length) return el("td", {}, `peak ${bytes(memories.reduce((sum, memory) => sum + memory.peak, 0))}`);
+        return el("td", {}, percent(useOf(session, run.ranks, lane.id, 0, run.end)));
+      }),
+    ),
+  );
+  const head = several
+    ? [el("thead", {}, el("tr", {}, el("th", {}), ...session.runs.map((run) => el("th", {}, run.letter))))]
+    : [];
   return el("table", {}, ...head, el("tbody", {}, ...rows));
 }
 
@@ -99,13 +130,32 @@ function namesTable(app: App): HTMLElement {
   const { session } = app;
   const costs = nameCosts(session);
   const two = session.runs.length === 2;
-  const head = el("tr", {}, el("th", {}), ...(two ? [el("th", {}, "A"), el("th", {}, "B"), el("th", {}, "change")] : [el("th", {}, "boxes"), el("th", {}, "time")]));
+  const head = el(
+    "tr",
+    {},
+    el("th", {}),
+    ...(two ? [el("th", {}, "A"), el("th", {}, "B"), el("th", {}, "change")] : [el("th", {}, "boxes"), el("th", {}, "time")]),
+  );
   const rows = costs.slice(0, LISTED).map(({ name, time: spent, boxes }) => {
     const words = session.names.texts[name]!;
     const cells = two
-      ? [el("td", {}, time(spent[0]!)), el("td", {}, time(spent[1]!)), el("td", { class: tone(spent[0]!, spent[1]!) }, change(spent[0]!, spent[1]!))]
+      ? [
+          el("td", {}, time(spent[0]!)),
+          el("td", {}, time(spent[1]!)),
+          el("td", { class: tone(spent[0]!, spent[1]!) }, change(spent[0]!, spent[1]!)),
+        ]
       : [el("td", { class: "soft" }, count(boxes[0]!)), el("td", {}, time(spent[0]!))];
-    return el("tr", {}, el("td", {}, el("i", { class: "swatch", style: `background:${app.palette.of(name, RUNNING)}` }), el("a", { click: () => app.ask(`name:"${words}"`) }, words)), ...cells);
+    return el(
+      "tr",
+      {},
+      el(
+        "td",
+        {},
+        el("i", { class: "swatch", style: `background:${app.palette.of(name, RUNNING)}` }),
+        el("a", { click: () => app.ask(`name:"${words}"`) }, words),
+      ),
+      ...cells,
+    );
   });
   return el("table", {}, el("thead", {}, head), el("tbody", {}, ...rows));
 }
@@ -125,8 +175,16 @@ function counted(session: Session): HTMLElement[] {
       }
     }
   }
-  return [...values].filter(([, sums]) => sums.some((sum) => sum > 0)).map(([name, sums]) =>
-    el("tr", {}, el("td", {}, name.replaceAll("_", " ")), ...sums.map((sum) => el("td", {}, /bytes|peak/.test(name) ? bytes(sum) : count(sum)))));
+  return [...values]
+    .filter(([, sums]) => sums.some((sum) => sum > 0))
+    .map(([name, sums]) =>
+      el(
+        "tr",
+        {},
+        el("td", {}, name.replaceAll("_", " ")),
+        ...sums.map((sum) => el("td", {}, /bytes|peak/.test(name) ? bytes(sum) : count(sum))),
+      ),
+    );
 }
 
 /** Whether a change deserves a colour: 5 % and more. */
@@ -137,6 +195,13 @@ export function tone(before: number, after: number): string {
 
 function shades(app: App): HTMLElement {
   const name = app.session.nameOrder[0] ?? 0;
-  const items = SHADES.map(([shade, words]) => el("span", {}, el("i", { class: "swatch", style: `background:${app.palette.of(name, shade)}` }), words));
-  return el("div", { class: "legend" }, ...items, el("span", {}, el("i", { class: "swatch", style: `background:${app.theme.merged}` }), "too small to show: merged"));
+  const items = SHADES.map(([shade, words]) =>
+    el("span", {}, el("i", { class: "swatch", style: `background:${app.palette.of(name, shade)}` }), words),
+  );
+  return el(
+    "div",
+    { class: "legend" },
+    ...items,
+    el("span", {}, el("i", { class: "swatch", style: `background:${app.theme.merged}` }), "too small to show: merged"),
+  );
 }

@@ -33,10 +33,15 @@ export function stepToMatch(app: App, by: number): void {
 
 export function searchPanel(app: App): HTMLElement[] {
   const parts = [el("h2", {}, "Search and filter"), fields(app)];
-  parts.push(el("div", { class: "chips", style: "margin-top:14px" },
-    el("button", { "aria-pressed": String(!app.view.only), click: () => setOnly(app, false) }, "Fade the others"),
-    el("button", { "aria-pressed": String(app.view.only), click: () => setOnly(app, true) }, "Hide the others"),
-    el("button", { click: () => app.ask("") }, "Clear")));
+  parts.push(
+    el(
+      "div",
+      { class: "chips", style: "margin-top:14px" },
+      el("button", { "aria-pressed": String(!app.view.only), click: () => setOnly(app, false) }, "Fade the others"),
+      el("button", { "aria-pressed": String(app.view.only), click: () => setOnly(app, true) }, "Hide the others"),
+      el("button", { click: () => app.ask("") }, "Clear"),
+    ),
+  );
   if (!app.matches) return [...parts, words()];
   const found: BoxAt[] = [];
   let [total, spent] = [0, 0];
@@ -46,16 +51,62 @@ export function searchPanel(app: App): HTMLElement[] {
     for (let i = 0; i < matches.ids.length && found.length < LISTED; i++) found.push({ rank, box: matches.ids[i]! });
   }
   parts.push(el("p", {}, `${count(total)} ${total === 1 ? "box" : "boxes"}, ${time(spent)} in all`));
-  parts.push(el("ul", { class: "walk" }, ...found.map(({ rank, box }) => {
-    const name = rank.nameOf(box);
-    return el("li", { click: () => app.select({ rank, box }, true) },
-      el("i", { class: "swatch", style: `background:${app.palette.of(name, RUNNING)}` }),
-      el("span", { class: "name link" }, app.session.names.texts[name]!),
-      el("span", { class: "amount" }, time(rank.boxes.stop[box]! - rank.boxes.start[box]!)),
-      el("span", { class: "why" }, `${rank.trackOf(box).label} at ${moment(rank.boxes.start[box]!, app.view.span)}`));
-  })));
-  if (total > found.length) parts.push(el("p", { class: "soft" }, `and ${count(total - found.length)} more: n and p walk through all of them`));
+  if (total > 1) parts.push(namesFound(app), el("h3", {}, "One by one"));
+  parts.push(
+    el(
+      "ul",
+      { class: "walk" },
+      ...found.map(({ rank, box }) => {
+        const name = rank.nameOf(box);
+        return el(
+          "li",
+          { click: () => app.select({ rank, box }, true) },
+          el("i", { class: "swatch", style: `background:${app.palette.of(name, RUNNING)}` }),
+          el("span", { class: "name link" }, app.session.names.texts[name]!),
+          el("span", { class: "amount" }, time(rank.boxes.stop[box]! - rank.boxes.start[box]!)),
+          el("span", { class: "why" }, `${rank.trackOf(box).label} at ${moment(rank.boxes.start[box]!, app.view.span)}`),
+        );
+      }),
+    ),
+  );
+  if (total > found.length)
+    parts.push(el("p", { class: "soft" }, `and ${count(total - found.length)} more: n and p walk through all of them`));
   return parts;
+}
+
+const LOOKED_AT = 2e6;
+const MOST_NAMES = 10;
+
+/** What was found, by name, the most time first. */
+function namesFound(app: App): HTMLElement {
+  const sums = new Map<number, { boxes: number; time: number }>();
+  for (const [rank, { ids, start, stop }] of app.matches!) {
+    for (let i = 0; i < Math.min(ids.length, LOOKED_AT); i++) {
+      const name = rank.nameOf(ids[i]!);
+      const sum = sums.get(name) ?? { boxes: 0, time: 0 };
+      sum.boxes++;
+      sum.time += stop[i]! - start[i]!;
+      sums.set(name, sum);
+    }
+  }
+  const rows = [...sums]
+    .sort((a, b) => b[1].time - a[1].time)
+    .slice(0, MOST_NAMES)
+    .map(([name, sum]) =>
+      el(
+        "tr",
+        {},
+        el(
+          "td",
+          {},
+          el("i", { class: "swatch", style: `background:${app.palette.of(name, RUNNING)}` }),
+          app.session.names.texts[name]!,
+        ),
+        el("td", { class: "soft" }, count(sum.boxes)),
+        el("td", {}, time(sum.time)),
+      ),
+    );
+  return el("table", {}, el("tbody", {}, ...rows));
 }
 
 function setOnly(app: App, only: boolean): void {
@@ -73,22 +124,37 @@ const FILTERS: { label: string; field: string; relation: string; hint: string }[
 /** Four fields that write the query: a filter is nothing but a search. */
 function fields(app: App): HTMLElement {
   const terms = parseQuery(app.view.query);
-  return el("div", { class: "fields" }, ...FILTERS.map(({ label, field, relation, hint }) => {
-    const value = terms.find((term) => term.field === field && term.relation === relation)?.value ?? "";
-    const change = (event: Event): void => {
-      const typed = (event.target as HTMLInputElement).value.trim();
-      const rest = terms.filter((term) => term.field !== field || term.relation !== relation);
-      const kept = rest.map((term) => (term.field ? `${term.field}${term.relation}` : "") + quoted(term.value));
-      app.ask([...kept, ...(typed ? [`${field}${relation}${quoted(typed)}`] : [])].join(" "));
-    };
-    return el("label", {}, label, el("input", { value, placeholder: hint, spellcheck: "false", change }));
-  }));
+  return el(
+    "div",
+    { class: "fields" },
+    ...FILTERS.map(({ label, field, relation, hint }) => {
+      const value = terms.find((term) => term.field === field && term.relation === relation)?.value ?? "";
+      const change = (event: Event): void => {
+        const typed = (event.target as HTMLInputElement).value.trim();
+        const rest = terms.filter((term) => term.field !== field || term.relation !== relation);
+        const kept = rest.map((term) => (term.field ? `${term.field}${term.relation}` : "") + quoted(term.value));
+        app.ask([...kept, ...(typed ? [`${field}${relation}${quoted(typed)}`] : [])].join(" "));
+      };
+      return el("label", {}, label, el("input", { value, placeholder: hint, spellcheck: "false", change }));
+    }),
+  );
 }
 
 const quoted = (value: string): string => (/\s/.test(value) ? `"${value}"` : value);
 
 function words(): HTMLElement {
-  return el("div", {}, el("h3", {}, "Words of the search box"),
+  return el(
+    "div",
+    {},
+    el("h3", {}, "Words of the search box"),
     el("p", { class: "soft" }, "A bare word is looked for in every field. All words must match."),
-    el("dl", { class: "facts" }, ...Object.entries(FIELDS).flatMap(([field, about]) => [el("dt", { class: "code" }, `${field}:`), el("dd", { class: "soft" }, about)])));
+    el(
+      "dl",
+      { class: "facts" },
+      ...Object.entries(FIELDS).flatMap(([field, about]) => [
+        el("dt", { class: "code" }, `${field}:`),
+        el("dd", { class: "soft" }, about),
+      ]),
+    ),
+  );
 }

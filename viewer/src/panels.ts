@@ -38,16 +38,27 @@ export function buildPanels(app: App): void {
     if (state === shown && !force) return;
     const samePanel = shown.startsWith(`${open.id}\n`);
     shown = state;
-    for (const tab of tabs.querySelectorAll("[data-panel]")) tab.setAttribute("aria-selected", String((tab as HTMLElement).dataset["panel"] === open.id));
+    for (const tab of tabs.querySelectorAll("[data-panel]"))
+      tab.setAttribute("aria-selected", String((tab as HTMLElement).dataset["panel"] === open.id));
     const typing = content.contains(document.activeElement);
     const top = samePanel && open.id !== "box" ? content.scrollTop : 0;
     fill(content, ...open.build(app, () => show(true)));
     if (!typing) content.scrollTop = top;
   };
-  const count = app.session.boxCount < LARGE || app.session.ranks.every((rank) => rank.file.advised) ? findingsCount(app.session) : 0;
-  fill(tabs, ...PANELS.map(({ id, name }) => el("button", { "data-panel": id, role: "tab", click: () => app.view.panel !== id && app.open(id) }, name,
-    id === "findings" && count ? el("span", { class: "count" }, String(count)) : "")),
-    el("button", { class: "close", title: "Close", "aria-label": "Close the panel", click: () => app.open(app.view.panel) }, "×"));
+  const count =
+    app.session.boxCount < LARGE || app.session.ranks.every((rank) => rank.file.advised) ? findingsCount(app.session) : 0;
+  fill(
+    tabs,
+    ...PANELS.map(({ id, name }) =>
+      el(
+        "button",
+        { "data-panel": id, role: "tab", click: () => app.view.panel !== id && app.open(id) },
+        name,
+        id === "findings" && count ? el("span", { class: "count" }, String(count)) : "",
+      ),
+    ),
+    el("button", { class: "close", title: "Close", "aria-label": "Close the panel", click: () => app.open(app.view.panel) }, "×"),
+  );
   app.onChange(() => show());
   dragSplit(panel);
 }

@@ -24,18 +24,27 @@ interface Term {
 }
 
 export const FIELDS: Record<string, string> = {
-  name: "operation or kind of work", line: "line number, or file:line", lane: "CPU, Utility, …", shape: "as float32[100]",
-  function: "Python function", text: "source text", task: "task number", dur: "dur>1ms, dur<20us", bytes: "bytes>1e6",
+  name: "operation or kind of work",
+  line: "line number, or file:line",
+  lane: "CPU, Utility, …",
+  shape: "as float32[100]",
+  function: "Python function",
+  text: "source text",
+  task: "task number",
+  dur: "dur>1ms, dur<20us",
+  bytes: "bytes>1e6",
 };
 
 export function parseQuery(query: string): Term[] {
   const words = query.match(/[a-z]+[:<>=]"[^"]*"|"[^"]*"|\S+/gi) ?? [];
-  return words.map((word) => {
-    const found = /^([a-z]+)([:<>=])(.*)$/is.exec(word);
-    const field = found?.[1]?.toLowerCase() ?? "";
-    if (found && field in FIELDS) return { field, relation: found[2]!, value: unquoted(found[3]!) };
-    return { field: "", relation: ":", value: unquoted(word) };
-  }).filter((term) => term.value !== "");
+  return words
+    .map((word) => {
+      const found = /^([a-z]+)([:<>=])(.*)$/is.exec(word);
+      const field = found?.[1]?.toLowerCase() ?? "";
+      if (found && field in FIELDS) return { field, relation: found[2]!, value: unquoted(found[3]!) };
+      return { field: "", relation: ":", value: unquoted(word) };
+    })
+    .filter((term) => term.value !== "");
 }
 
 const unquoted = (word: string): string => word.replace(/^"(.*)"$/, "$1").toLowerCase();
@@ -76,7 +85,9 @@ function testFor(rank: Rank, term: Term): Test {
     case "dur": {
       const limit = parseTime(term.value);
       if (Number.isNaN(limit)) return () => false;
-      return term.relation === "<" ? (b) => boxes.stop[b]! - boxes.start[b]! < limit : (b) => boxes.stop[b]! - boxes.start[b]! > limit;
+      return term.relation === "<"
+        ? (b) => boxes.stop[b]! - boxes.start[b]! < limit
+        : (b) => boxes.stop[b]! - boxes.start[b]! > limit;
     }
     case "bytes": {
       const limit = Number(term.value);
@@ -91,7 +102,11 @@ function testFor(rank: Rank, term: Term): Test {
     case "name":
       return nameTest(rank, term.value);
     case "line":
-      return lineTest(rank, (place) => place.endsWith(`:${term.value}`) || (term.value.includes(":") && place.endsWith(term.value)), false);
+      return lineTest(
+        rank,
+        (place) => place.endsWith(`:${term.value}`) || (term.value.includes(":") && place.endsWith(term.value)),
+        false,
+      );
     case "function":
       return lineTest(rank, (_, name) => name.includes(term.value), false);
     case "text":
@@ -108,7 +123,8 @@ function anywhere(rank: Rank, value: string): Test {
   const { operations, copies } = rank.tables;
   const strings = rank.tables.strings.text.map((text) => text.toLowerCase().includes(value));
   const tests = [
-    nameTest(rank, value), laneTest(rank, value),
+    nameTest(rank, value),
+    laneTest(rank, value),
     lineTest(rank, (place, name, text) => place.includes(value) || name.includes(value) || text.includes(value), true),
     operationTest(rank, (row) => Boolean(strings[operations.name[row]! - 1] || strings[operations.shape[row]! - 1])),
   ];

@@ -2,9 +2,9 @@
 // Everything is a column; there is no object for a box.
 
 import type { ReadFile } from "./format";
-import { BOXES, COPY, FALLBACK, MEMORY_LANES, MEMORY_NAMES, PROCESSOR_LANES, PROCESSOR_NAMES, RUNS } from "./kinds";
+import { BOXES, COPY, FALLBACK, laneOfKind, MEMORY_LANES, MEMORY_NAMES, PROCESSOR_LANES, PROCESSOR_NAMES, RUNS } from "./kinds";
 import { MemoryTrack } from "./memory";
-import type { Tables } from "./tables";
+import { emptyTable, type Tables } from "./tables";
 
 /** Names of boxes, one numbering for all runs, so that an operation has one colour everywhere. */
 export class Names {
@@ -40,6 +40,10 @@ export interface Track {
   last: number;
 }
 
+/** Rows of one path; where still more copies overlap, they share the last. */
+const MOST_LEVELS = 8;
+/** Where a box is that names a processor far out of range. */
+const NOWHERE: Track = { key: "", lane: "", label: "?", first: 0, last: 0 };
 const NO_ROW = 0xffffffff;
 /** Task numbers may begin anywhere, but a table of rows by number must stay in proportion to the rows. */
 const SPARSE = 1 << 24;
@@ -58,7 +62,11 @@ export class Rank {
   private readonly firstTask: number;
   private readonly rowOfTask: Uint32Array;
 
-  constructor(readonly file: ReadFile, readonly names: Names, public index: number) {
+  constructor(
+    readonly file: ReadFile,
+    readonly names: Names,
+    public index: number,
+  ) {
     this.tables = file.tables;
     const { meta, strings } = file.tables;
     this.meta = new Map(meta.key.map((key, row) => [key, meta.value[row]!]));
@@ -75,7 +83,7 @@ export class Rank {
   }
 
   string(number: number): string {
-    return number === 0 ? "" : this.tables.strings.text[number - 1] ?? "?";
+    return number === 0 ? "" : (this.tables.strings.text[number - 1] ?? "?");
   }
 
   /** The row of a task, or -1: it was not over when the file ended. */
@@ -88,9 +96,9 @@ export class Rank {
     const kind = this.boxes.kind[box]!;
     if (kind <= 1) {
       const row = this.taskRow(this.boxes.subject[box]!);
-      return row < 0 ? this.nameOfKind[RUNS]! : this.nameOfString[this.tables.tasks.name[row]!] ?? 0;
+      return row < 0 ? this.nameOfKind[RUNS]! : (this.nameOfString[this.tables.tasks.name[row]!] ?? 0);
     }
-    return kind === FALLBACK ? this.nameOfString[this.boxes.subject[box]!] ?? 0 : this.nameOfKind[kind]!;
+    return kind === FALLBACK ? (this.nameOfString[this.boxes.subject[box]!] ?? 0) : this.nameOfKind[kind]!;
   }
 
   /** The line of a box; a task's box has its task's where it has none of its own. */
@@ -102,7 +110,7 @@ export class Rank {
   }
 
   trackOf(box: number): Track {
-    return this.tracks.find((track) => box >= track.first && box < track.last)!;
+    return this.tracks.find((track) => box >= track.first && box < track.last) ?? NOWHERE;
   }
 
   place(line: number): { file: string; line: number; function: string } | null {
@@ -116,8 +124,12 @@ export class Rank {
     const { processors, spans, copies } = this.tables;
     const total = spans.rows + copies.rows;
     const boxes: Boxes = {
-      start: new Float64Array(total), stop: new Float64Array(total), kind: new Uint8Array(total),
-      subject: new Uint32Array(total), line: new Uint32Array(total), count: new Float64Array(total),
+      start: new Float64Array(total),
+      stop: new Float64Array(total),
+      kind: new Uint8Array(total),
+      subject: new Uint32Array(total),
+      line: new Uint32Array(total),
+      count: new Float64Array(total),
     };
     let most = 0;
     for (let row = 0; row < spans.rows; row++) if (spans.processor[row]! > most) most = spans.processor[row]!;
@@ -143,11 +155,27 @@ export class Rank {
       const first = firsts[id] ?? 0;
       const last = firsts[id + 1] ?? first;
       this.tracks.push({
-        key: `p${id}`, lane: PROCESSOR_LANES[kind] ?? "utility",
-        label: named || `${PROCESSOR_NAMES[kind] ?? "?"} ${processors.index[row]}`, first, last,
+        key: `p${id}`,
+        lane: PROCESSOR_LANES[kind] ?? "utility",
+        label: named || `${PROCESSOR_NAMES[kind] ?? "?"} ${processors.index[row]}`,
+        first,
+        last,
+      });
+    }
+    const listed = new Set(processors.id);
+    for (let id = 0; id + 1 < firsts.length; id++) {
+      if (firsts[id] === firsts[id + 1] || listed.has(id)) continue;
+      this.tracks.push({
+        key: `p${id}`,
+        lane: laneOfKind(boxes.kind[firsts[id]!]!),
+        label: `processor ${id}`,
+        first: firsts[id]!,
+        last: firsts[id + 1]!,
       });
     }
     this.arrangeCopies(boxes, spans.rows);
+    // The boxes have it all now; ten million rows are not kept twice.
+    Object.assign(this.tables.spans, emptyTable("spans"));
     for (const track of this.tracks) inOrder(boxes, track);
     return boxes;
   }
@@ -165,7 +193,7 @@ export class Rank {
         paths.set(key, (path = { label, until: [], rows: [] }));
       }
       let level = path.until.findIndex((until) => until <= copies.started[row]!);
-      if (level < 0) level = path.until.push(0) - 1;
+      if (level < 0) level = path.until.length < MOST_LEVELS ? path.until.push(0) - 1 : MOST_LEVELS - 1;
       path.until[level] = copies.started[row]! + copies.ran[row]!;
       (path.rows[level] ??= []).push(row);
     }

@@ -10,7 +10,11 @@ class Groups {
   private readonly first: Uint32Array;
   private readonly order: Uint32Array;
 
-  constructor(keys: Uint32Array, private readonly least: number, count: number) {
+  constructor(
+    keys: Uint32Array,
+    private readonly least: number,
+    count: number,
+  ) {
     this.first = new Uint32Array(count + 1);
     const inside = (key: number): boolean => key >= least && key - least < count;
     for (let row = 0; row < keys.length; row++) if (inside(keys[row]!)) this.first[keys[row]! - least + 1]!++;
@@ -65,12 +69,18 @@ export class Relations {
 
   /** Tasks it had to wait for. */
   before(task: number): number[] {
-    return Array.from(this.groups("before", () => this.rank.tables.edges.task).of(task), (row) => this.rank.tables.edges.from[row]!);
+    return Array.from(
+      this.groups("before", () => this.rank.tables.edges.task).of(task),
+      (row) => this.rank.tables.edges.from[row]!,
+    );
   }
 
   /** Tasks that had to wait for it. */
   after(task: number): number[] {
-    return Array.from(this.groups("after", () => this.rank.tables.edges.from).of(task), (row) => this.rank.tables.edges.task[row]!);
+    return Array.from(
+      this.groups("after", () => this.rank.tables.edges.from).of(task),
+      (row) => this.rank.tables.edges.task[row]!,
+    );
   }
 
   /** The boxes in which a task ran, one a processor or more. */
@@ -96,7 +106,8 @@ export class Relations {
     const started = created[row]! + blocked[row]! + queued[row]!;
     let best: Cause & { at: number } = { why: "program", task: 0, delay: started - created[row]!, at: created[row]! };
     const consider = (why: Cause["why"], other: number, stopped: number): void => {
-      if (other !== task && stopped <= started && stopped > best.at) best = { why, task: other, delay: started - stopped, at: stopped };
+      if (other !== task && stopped <= started && stopped > best.at)
+        best = { why, task: other, delay: started - stopped, at: stopped };
     };
     for (const other of this.before(task)) consider("dependence", other, this.stopped(other));
     // Of its processors the one that was free first counts; the task before may still have run on others.
@@ -152,7 +163,8 @@ export class Relations {
       const end = firstAbove(stop, time, track.first, track.last);
       // Far back it would explain nothing: only what came shortly before counts.
       for (let box = end - 1; box >= track.first && box > end - 64; box--) {
-        if (kind[box] === SYNC && stop[box]! > at && taskOf(this.rank, box) > 0) [best, at] = [taskOf(this.rank, box), stop[box]!];
+        if (kind[box] === SYNC && stop[box]! > at && taskOf(this.rank, box) > 0)
+          [best, at] = [taskOf(this.rank, box), stop[box]!];
       }
     }
     return best;

@@ -48,7 +48,18 @@ export function layout(session: Session, flipped: ReadonlySet<string>): Row[] {
       if (!folded) {
         for (const lane of LANES) {
           if (run.ranks.every((rank) => session.emptyLanes(rank).includes(lane.id))) continue;
-          add({ type: "lane", key: `${key}.${lane.id}`, label: lane.name, y: 0, height: HEIGHTS.lane, lane, run, ranks: run.ranks, folded: true, leaf: true });
+          add({
+            type: "lane",
+            key: `${key}.${lane.id}`,
+            label: lane.name,
+            y: 0,
+            height: HEIGHTS.lane,
+            lane,
+            run,
+            ranks: run.ranks,
+            folded: true,
+            leaf: true,
+          });
         }
       }
     }
@@ -68,7 +79,12 @@ export function layout(session: Session, flipped: ReadonlySet<string>): Row[] {
 }
 
 function addRank(
-  session: Session, run: Run, rank: Rank, node: string, add: (row: Row) => void, isFolded: (key: string, usually: boolean) => boolean,
+  session: Session,
+  run: Run,
+  rank: Rank,
+  node: string,
+  add: (row: Row) => void,
+  isFolded: (key: string, usually: boolean) => boolean,
 ): void {
   const { ranges } = rank.tables;
   if (ranges.rows) {

@@ -35,7 +35,13 @@ export class Session {
   constructor(files: ReadFile[]) {
     for (const group of runsOf(files)) {
       alignRanks(group);
-      const run: Run = { index: this.runs.length, letter: String.fromCharCode(65 + this.runs.length), title: "", ranks: [], end: 0 };
+      const run: Run = {
+        index: this.runs.length,
+        letter: String.fromCharCode(65 + this.runs.length),
+        title: "",
+        ranks: [],
+        end: 0,
+      };
       for (const file of group) {
         const rank = new Rank(file, this.names, this.ranks.length);
         this.ranks.push(rank);
@@ -76,8 +82,9 @@ export class Session {
 
   /** Lanes with nothing in any row of the rank. */
   emptyLanes(rank: Rank): string[] {
-    return LANES.filter(({ id }) => this.tracksOf(rank, id).length === 0 && !rank.memories.some((m) => m.lane === id && !m.empty))
-      .map(({ id }) => id);
+    return LANES.filter(
+      ({ id }) => this.tracksOf(rank, id).length === 0 && !rank.memories.some((m) => m.lane === id && !m.empty),
+    ).map(({ id }) => id);
   }
 
   private namesByTime(): number[] {
@@ -88,7 +95,9 @@ export class Session {
       const step = Math.max(1, Math.floor(start.length / 500_000));
       for (let i = 0; i < start.length; i += step) time[rank.nameOf(i)]! += stop[i]! - start[i]!;
     }
-    return Array.from(time.keys()).filter((name) => time[name]! > 0).sort((a, b) => time[b]! - time[a]!);
+    return Array.from(time.keys())
+      .filter((name) => time[name]! > 0)
+      .sort((a, b) => time[b]! - time[a]!);
   }
 }
 
@@ -130,9 +139,20 @@ function alignRanks(files: ReadFile[]): void {
 
 function shift(tables: Tables, by: number): void {
   const moments = [
-    tables.tasks.created, tables.spans.started, tables.operations.recorded, tables.instances.born, tables.deaths.time,
-    tables.copies.started, tables.levels.time, tables.ranges.started, tables.small.first, tables.small.last,
-    tables.uses.time, tables.counters.time, tables.end.time,
+    tables.tasks.created,
+    tables.spans.started,
+    tables.operations.recorded,
+    tables.instances.born,
+    tables.deaths.time,
+    tables.copies.started,
+    tables.levels.time,
+    tables.ranges.started,
+    tables.small.first,
+    tables.small.last,
+    tables.uses.time,
+    tables.counters.time,
+    tables.end.time,
+    tables.held.lastRead,
   ];
   for (const column of moments) for (let row = 0; row < column.length; row++) column[row]! += by;
 }

@@ -29,11 +29,24 @@ export function showTip(app: App): void {
 function summary(app: App, hit: Hit): (Node | string)[] | null {
   const { row } = hit;
   if (row.type === "lane") {
-    if (hit.inGutter) return [el("b", {}, row.lane.name), el("div", { class: "soft" }, row.lane.about), el("div", {}, `${percent(meanUse(app, row.ranks, row.lane.id))} on average in view`)];
+    if (hit.inGutter)
+      return [
+        el("b", {}, row.lane.name),
+        el("div", { class: "soft" }, row.lane.about),
+        el("div", {}, `${percent(meanUse(app, row.ranks, row.lane.id))} on average in view`),
+      ];
     const width = app.view.span / 400;
-    return [el("b", {}, row.lane.name), el("div", {}, `${percent(useOf(app.session, row.ranks, row.lane.id, hit.time - width, hit.time + width))} at ${moment(hit.time, app.view.span)}`)];
+    return [
+      el("b", {}, row.lane.name),
+      el(
+        "div",
+        {},
+        `${percent(useOf(app.session, row.ranks, row.lane.id, hit.time - width, hit.time + width))} at ${moment(hit.time, app.view.span)}`,
+      ),
+    ];
   }
-  if (row.type === "memory" && !hit.inGutter) return memorySummary(row.memory.rank, row.memory.label, row.memory.levelAt(hit.time), row.memory.living(hit.time));
+  if (row.type === "memory" && !hit.inGutter)
+    return memorySummary(row.memory.rank, row.memory.label, row.memory.levelAt(hit.time), row.memory.living(hit.time));
   if (row.type === "phases" && hit.phase !== undefined) {
     const { ranges } = row.rank.tables;
     return [el("b", {}, row.rank.string(ranges.name[hit.phase]!)), el("div", { class: "soft" }, time(ranges.ran[hit.phase]!))];
@@ -101,10 +114,17 @@ function blockSummary(app: App, rank: Rank, from: number, to: number): Node[] {
     const name = rank.nameOf(box);
     times.set(name, (times.get(name) ?? 0) + stop[box]! - start[box]!);
   }
-  const top = [...times].sort((a, b) => b[1] - a[1]).slice(0, 3).map(([name]) => app.session.names.texts[name]);
+  const top = [...times]
+    .sort((a, b) => b[1] - a[1])
+    .slice(0, 3)
+    .map(([name]) => app.session.names.texts[name]);
   return [
     el("b", {}, `${count(to - from)} boxes merged`),
-    el("div", { class: "soft" }, `${percent(busy / Math.max(1, stop[to - 1]! - start[from]!))} busy in ${time(stop[to - 1]! - start[from]!)}`),
+    el(
+      "div",
+      { class: "soft" },
+      `${percent(busy / Math.max(1, stop[to - 1]! - start[from]!))} busy in ${time(stop[to - 1]! - start[from]!)}`,
+    ),
     el("div", {}, top.join(", ") + (times.size > 3 ? ", …" : "")),
     el("div", { class: "faint" }, "click to zoom in"),
   ];
@@ -114,11 +134,20 @@ function memorySummary(rank: Rank, label: string, level: number, living: Living[
   const lines = byLine(rank, living).slice(0, 6);
   const rows = lines.map(({ line, bytes: size, number }) => {
     const place = rank.place(line);
-    const text = place ? sourceLines(rank).get(place.file)?.[place.line - 1]?.trim() ?? "" : "";
+    const text = place ? (sourceLines(rank).get(place.file)?.[place.line - 1]?.trim() ?? "") : "";
     const where = place ? `${shortName(place.file)}:${place.line}` : "unknown line";
-    return el("tr", {}, el("td", {}, where, number > 1 ? ` ×${number}` : "", el("span", { class: "code faint" }, text.slice(0, 44))), el("td", {}, bytes(size)));
+    return el(
+      "tr",
+      {},
+      el("td", {}, where, number > 1 ? ` ×${number}` : "", el("span", { class: "code faint" }, text.slice(0, 44))),
+      el("td", {}, bytes(size)),
+    );
   });
-  return [el("b", {}, `${bytes(level)} in ${label}`), el("table", {}, ...rows), el("div", { class: "faint" }, "click to keep this moment")];
+  return [
+    el("b", {}, `${bytes(level)} in ${label}`),
+    el("table", {}, ...rows),
+    el("div", { class: "faint" }, "click to keep this moment"),
+  ];
 }
 
 /** Living instances by the line that made their array, the largest sum first. */

@@ -48,7 +48,12 @@ export function buildTools(app: App, addFiles: () => void): void {
       nav.append(el("hr"));
       continue;
     }
-    const button = el("button", { id: `tool-${tool.id}`, title: tool.title, "aria-label": tool.title, click: () => tool.act(app) }) as HTMLButtonElement;
+    const button = el("button", {
+      id: `tool-${tool.id}`,
+      title: tool.title,
+      "aria-label": tool.title,
+      click: () => tool.act(app),
+    }) as HTMLButtonElement;
     button.innerHTML = `<svg viewBox="0 0 20 20"><path d="${ICONS[tool.id]}"/></svg>`;
     nav.append(button);
     if (tool.enabled) updates.push(() => (button.disabled = !tool.enabled!(app)));
@@ -57,7 +62,10 @@ export function buildTools(app: App, addFiles: () => void): void {
   let timer = 0;
   query.oninput = () => {
     clearTimeout(timer);
-    timer = window.setTimeout(() => app.ask(query.value, query.value ? "search" : app.view.panel), app.session.boxCount > 1e6 ? 350 : 120);
+    timer = window.setTimeout(
+      () => app.ask(query.value, query.value ? "search" : app.view.panel),
+      app.session.boxCount > 1e6 ? 350 : 120,
+    );
   };
   query.onkeydown = (event) => {
     if (event.key !== "Enter") return;
@@ -79,16 +87,26 @@ function exportMenu(app: App): void {
   document.querySelector(".menu")?.remove();
   const name = (app.session.runs[0]!.ranks[0]!.meta.get("name") || "profile").replace(/[^\w-]+/g, "-");
   const close = (): void => menu.remove();
-  const item = (words: string, act: () => void | Promise<void>): HTMLElement => el("button", { click: () => (close(), act()) }, words);
-  const menu = el("div", { class: "menu" },
+  const item = (words: string, act: () => void | Promise<void>): HTMLElement =>
+    el("button", { click: () => (close(), act()) }, words);
+  const menu = el(
+    "div",
+    { class: "menu" },
     item("Picture as PNG", async () => save(await pngOf(app), `${name}.png`)),
     item("Picture as SVG", () => save(svgOf(app), `${name}.svg`)),
-    item("Copy the address of this view", () => (app.view.settle(), navigator.clipboard?.writeText(location.href))));
+    item("Copy the address of this view", () => (app.view.settle(), navigator.clipboard?.writeText(location.href))),
+  );
   const place = byId("tool-export").getBoundingClientRect();
   menu.style.right = `${window.innerWidth - place.right}px`;
   menu.style.top = `${place.bottom + 6}px`;
   document.body.append(menu);
-  setTimeout(() => window.addEventListener("pointerdown", (event) => {
-    if (!menu.contains(event.target as Node)) close();
-  }, { once: true }));
+  setTimeout(() =>
+    window.addEventListener(
+      "pointerdown",
+      (event) => {
+        if (!menu.contains(event.target as Node)) close();
+      },
+      { once: true },
+    ),
+  );
 }

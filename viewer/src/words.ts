@@ -1,7 +1,17 @@
 // Numbers as people read them. Times are nanoseconds everywhere in the viewer.
 
-const TIME_STEPS: [number, string][] = [[1e9, "s"], [1e6, "ms"], [1e3, "µs"], [1, "ns"]];
-const BYTE_STEPS: [number, string][] = [[2 ** 40, "TiB"], [2 ** 30, "GiB"], [2 ** 20, "MiB"], [2 ** 10, "KiB"]];
+const TIME_STEPS: [number, string][] = [
+  [1e9, "s"],
+  [1e6, "ms"],
+  [1e3, "µs"],
+  [1, "ns"],
+];
+const BYTE_STEPS: [number, string][] = [
+  [2 ** 40, "TiB"],
+  [2 ** 30, "GiB"],
+  [2 ** 20, "MiB"],
+  [2 ** 10, "KiB"],
+];
 
 /** Three significant digits, without the zeros that say nothing. */
 function digits(value: number, places = 3): string {
@@ -46,6 +56,8 @@ export function count(value: number): string {
   return `${digits(value / 1e6)} M`;
 }
 
+export const times = (number: number): string => (number === 1 ? "once" : `${count(number)} times`);
+
 export function percent(share: number): string {
   if (share > 0 && share < 0.005) return "<1 %";
   return `${Math.round(share * 100)} %`;
@@ -63,6 +75,6 @@ export function change(before: number, after: number): string {
 export function parseTime(text: string): number {
   const found = /^\s*([\d.]+)\s*(s|ms|us|µs|ns)?\s*$/.exec(text);
   if (!found) return NaN;
-  const unit = found[2] === "us" ? "µs" : found[2] ?? "ns";
+  const unit = found[2] === "us" ? "µs" : (found[2] ?? "ns");
   return Number(found[1]) * TIME_STEPS.find(([, u]) => u === unit)![0];
 }
