@@ -18,7 +18,8 @@ build: $(STAMPS)/built ## set up .venv and build the package into it (only what 
 demo: build ## the seeds' two programs and a stencil under NumPy and under Numloom, timed and compared
 	@$(BIN)/python examples/demo.py
 
-test: build lint $(STAMPS)/nvrtc ## lint, Rust tests and Python tests
+test: build lint $(STAMPS)/nvrtc $(STAMPS)/playwright ## lint, Rust tests and Python tests
+	@command -v chromium >/dev/null || command -v google-chrome >/dev/null || echo "no Chromium on this machine: the profiler's viewer will not be tested"
 	@if cargo nextest --version >/dev/null 2>&1; then cargo nextest run --release --workspace; \
 	  else cargo test --release --workspace; fi
 	$(BIN)/python -m pytest -q tests
@@ -55,6 +56,11 @@ $(STAMPS)/built: $(STAMPS)/tools $(RUST) python/compat/pyproject.toml
 # CUDA's compiler alone, no GPU needed: with it the tests compile every kernel they print.
 $(STAMPS)/nvrtc: $(STAMPS)/tools
 	@$(BIN)/pip install --quiet nvidia-cuda-nvrtc || echo "nvidia-cuda-nvrtc could not be installed; kernels for GPUs will not be compiled"
+	@touch $@
+
+# Drives the machine's own Chromium in the tests of the viewer; it brings no browser of its own.
+$(STAMPS)/playwright: $(STAMPS)/tools
+	@$(BIN)/pip install --quiet playwright || echo "playwright could not be installed; the profiler's viewer will not be tested"
 	@touch $@
 
 $(STAMPS)/peers: $(STAMPS)/tools

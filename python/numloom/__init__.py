@@ -53,8 +53,10 @@ from ._creation import (
     zeros,
     zeros_like,
 )
+from ._einsum import einsum, einsum_path
 from ._fallback import FallbackWarning, set_fallback_warnings
 from ._files import load
+from ._histograms import bincount, histogram, histogram2d, histogram_bin_edges, histogramdd
 from ._indexing import (
     argwhere,
     clip,
@@ -139,6 +141,7 @@ from ._products import (
     tensordot,
     vdot,
 )
+from ._quantiles import median, nanmedian, nanpercentile, nanquantile, percentile, quantile
 from ._profile import ProfileRange, profile
 from ._reductions import (
     all,
@@ -175,6 +178,18 @@ from ._rounding import (
     unwrap,
 )
 from ._runtime import explain, memory, stats, sync
+from ._sets import (
+    intersect1d,
+    isin,
+    setdiff1d,
+    setxor1d,
+    union1d,
+    unique,
+    unique_all,
+    unique_counts,
+    unique_inverse,
+    unique_values,
+)
 from ._shape import (
     array_split,
     atleast_1d,
@@ -210,6 +225,16 @@ from ._shape import (
     transpose,
     unstack,
     vsplit,
+)
+from ._sorting import (
+    argpartition,
+    argsort,
+    digitize,
+    lexsort,
+    partition,
+    searchsorted,
+    sort,
+    sort_complex,
 )
 
 _settings.read()

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy
 
-from . import _core, _indexing, _products, _reductions, _rounding, _shape
+from . import _core, _indexing, _products, _reductions, _rounding, _shape, _sorting
 from ._core import Scalar, ndarray, to_numpy
 from ._fallback import Visit, native_names, on_host
 from ._placement import stencil_hint
@@ -131,11 +131,6 @@ def compress(self: ndarray, /, condition: Any, axis: Any = None, out: Any = None
 _COMPOSED = (repeat, round, trace, ptp, dot, conjugate, clip, compress)
 # In place or by value, these run over the array's own memory.
 _ON_THE_HOST = (
-    "sort",
-    "argsort",
-    "partition",
-    "argpartition",
-    "searchsorted",
     "choose",
     "put",
     "getfield",
@@ -156,6 +151,8 @@ def _hosted(name: str, counted: bool) -> Callable[..., Any]:
 def attach() -> None:
     for function in _COMPOSED:
         _add(function.__name__, function)
+    for name, method in _sorting.METHODS.items():
+        _add(name, method)
     _add("conj", lambda self, /, *out: conjugate(self, *out))
     for name in _ON_THE_HOST:
         _add(name, _hosted(name, True))

@@ -10,11 +10,13 @@ from pathlib import Path
 import numpy
 
 MODULE = os.environ.get("NUMLOOM_TEST_MODULE", "numloom")
-SOURCE = Path(numpy.__file__).parent / "_core" / "tests"
+SOURCES = [Path(numpy.__file__).parent / area / "tests" for area in ("_core", "linalg", "fft")]
 FILES = ["test_umath", "test_multiarray", "test_indexing", "test_ufunc", "test_shape_base", "test_numeric"]
+FILES += ["test_linalg", "test_pocketfft", "test_helper", "test_einsum"]
 
 # Modules whose names come from the module under test; everything else stays NumPy's.
 SWAPPED = ["_core", "_core.umath", "_core.shape_base", "_core.multiarray", "_core.numeric", "random", "lib", "testing"]
+SWAPPED += ["linalg", "fft"]
 STAND_IN = "numpy_under_test"
 
 
@@ -60,6 +62,10 @@ def rewrite(source: str) -> str:
     return text.replace("transpose(np.random.permutation(5))", "transpose(*np.random.permutation(5).tolist())")
 
 
+def source_of(name: str) -> Path:
+    return next(folder / f"{name}.py" for folder in SOURCES if (folder / f"{name}.py").exists())
+
+
 def write_all(folder: Path, files: list[str]) -> None:
     for name in files:
-        (folder / f"{name}.py").write_text(rewrite((SOURCE / f"{name}.py").read_text()))
+        (folder / f"{name}.py").write_text(rewrite(source_of(name).read_text()))

@@ -31,6 +31,7 @@ _arguments -S \
   '--inline-size=[largest result, in elements, computed at once on the caller'\''s thread]:N: ' \
   '--min-cpu-chunk=[smallest tile, in elements, worth a worker of its own]:N: ' \
   '--min-gpu-chunk=[smallest tile, in elements, worth a GPU of its own]:N: ' \
+  '--tf32[let GPUs round float32 factors of matrix products to TF32\: faster, three digits]' \
   '--min-omp-chunk=[smallest tile, in elements, worth an OpenMP group]:N: ' \
   '--field-reuse-fraction=[share of memory freed before fields are reused]:N: ' \
   '--field-reuse-frequency=[how often ranks agree on fields to reuse]:N: ' \
@@ -40,8 +41,8 @@ _arguments -S \
   '--profile-name=[how names of profiles start (by the command legate\: legate)]:TEXT: ' \
   '--provenance[keep the line that asked for each operation]' \
   '--cprofile[run the script under Python'\''s cProfile, into NAME_RANK.cprof in --logdir]' \
-  '--nvprof[run under nvprof]' \
-  '--nsys[run under Nsight Systems]' \
+  '--nvprof[run under nvprof, into NAME_RANK.nvvp in --logdir]' \
+  '--nsys[run under Nsight Systems, into NAME_RANK in --logdir]' \
   '*--nsys-extra=[more arguments for nsys; may be repeated]:TEXT: ' \
   '--logging=[loggers and their levels\: name=level,…]:TEXT: ' \
   '--logdir=[where logs and profiles are written]:DIR:_files -/' \
@@ -67,7 +68,7 @@ _arguments -S \
   '--version[print the version]' \
   '--info[print what was found on this machine]' \
   '--completion=[print completion for a shell]:completion:(none bash zsh fish)' \
-  '--cuda-driver-path=[the CUDA driver'\''s library]:TEXT: ' \
+  '--cuda-driver-path=[the CUDA driver'\''s library (libcuda.so.1), where it is not found by itself]:TEXT: ' \
   '--use-empty-task[launch tasks without bodies, to measure the runtime]' \
   '--io-use-vfd-gds[read HDF5 through GPUDirect Storage]' \
   '--help[this list]' \

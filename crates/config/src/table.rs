@@ -51,7 +51,6 @@ macro_rules! settings {
 pub(crate) const MINIMAL_SYSMEM: usize = 256 * MIB;
 
 const MOST_THREADS: usize = 4096;
-const NO_CUDA: &str = "there is no CUDA backend here, so there is nothing for it to look at";
 const NO_OMP: &str = "there are no OpenMP groups here; --cpus sets the number of workers";
 const NO_NETWORK: &str = "ranks do not talk to each other here yet";
 const NO_LOGS: &str = "the runtime keeps no logs here";
@@ -103,6 +102,7 @@ settings! {
         .range(1, usize::MAX);
     min_gpu_chunk: Count = 1048576, row(Tuning, "smallest tile, in elements, worth a GPU of its own")
         .range(1, usize::MAX);
+    tf32: Switch = false, row(Tuning, "let GPUs round float32 factors of matrix products to TF32: faster, three digits");
     min_omp_chunk: Count = 131072, row(Tuning, "smallest tile, in elements, worth an OpenMP group").absent(NO_OMP);
     field_reuse_fraction: Count = 256, row(Tuning, "share of memory freed before fields are reused").absent(NO_REGIONS);
     field_reuse_frequency: Count = 32, row(Tuning, "how often ranks agree on fields to reuse").absent(NO_REGIONS);
@@ -116,9 +116,9 @@ settings! {
         .absent("lines are always kept here");
     cprofile: Switch = false, row(Profiling, "run the script under Python's cProfile, into NAME_RANK.cprof in --logdir")
         .command_only();
-    nvprof: Switch = false, row(Profiling, "run under nvprof").absent(NO_CUDA);
-    nsys: Switch = false, row(Profiling, "run under Nsight Systems").absent(NO_CUDA);
-    nsys_extra: Texts = Vec::new(), row(Profiling, "more arguments for nsys; may be repeated").absent(NO_CUDA);
+    nvprof: Switch = false, row(Profiling, "run under nvprof, into NAME_RANK.nvvp in --logdir").command_only();
+    nsys: Switch = false, row(Profiling, "run under Nsight Systems, into NAME_RANK in --logdir").command_only();
+    nsys_extra: Texts = Vec::new(), row(Profiling, "more arguments for nsys; may be repeated").command_only();
 
     logging: Text = String::new(), row(Logging, "loggers and their levels: name=level,…").absent(NO_LOGS);
     logdir: Directory = ".".into(), row(Logging, "where logs and profiles are written");
@@ -126,8 +126,8 @@ settings! {
     benchmark_to_file: Switch = false, row(Logging, "write benchmark figures to files in --logdir").absent(NO_LOGS);
 
     gdb: Switch = false, row(Debugging, "run under gdb").command_only();
-    cuda_gdb: Switch = false, row(Debugging, "run under cuda-gdb").absent(NO_CUDA);
-    memcheck: Switch = false, row(Debugging, "run under compute-sanitizer").absent(NO_CUDA);
+    cuda_gdb: Switch = false, row(Debugging, "run under cuda-gdb").command_only();
+    memcheck: Switch = false, row(Debugging, "run under compute-sanitizer").command_only();
     valgrind: Switch = false, row(Debugging, "run under valgrind").command_only();
     freeze_on_error: Switch = false, row(Debugging, "stop and wait for a debugger when an error occurs")
         .absent("errors are exceptions here; run under --gdb or pdb");
@@ -152,10 +152,10 @@ settings! {
     version: Switch = false, row(Other, "print the version").command_only();
     info: Switch = false, row(Other, "print what was found on this machine").command_only();
     completion: Shell = Shell::None, row(Other, "print completion for a shell").command_only();
-    cuda_driver_path: Text = String::new(), row(Other, "the CUDA driver's library").absent(NO_CUDA);
+    cuda_driver_path: Text = String::new(), row(Other, "the CUDA driver's library (libcuda.so.1), where it is not found by itself");
     use_empty_task: Switch = false, row(Other, "launch tasks without bodies, to measure the runtime")
         .absent("there is no such measurement here");
-    io_use_vfd_gds: Switch = false, row(Other, "read HDF5 through GPUDirect Storage").absent(NO_CUDA);
+    io_use_vfd_gds: Switch = false, row(Other, "read HDF5 through GPUDirect Storage").absent("there is no HDF5 here");
 }
 
 /// The row of a field.

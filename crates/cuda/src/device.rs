@@ -54,10 +54,10 @@ pub struct Device {
     pub(crate) functions: Functions,
     pub(crate) search: Search,
     pub(crate) blas: Mutex<Option<Blas>>,
-    context: Context,
-    handle: i32,
+    pub(crate) context: Context,
+    pub(crate) handle: i32,
     properties: Properties,
-    pool: Pool,
+    pub(crate) pool: Pool,
     streams: [RawStream; 3],
     pub(crate) scratch: Mutex<Scratch>,
     kept: Mutex<Kept>,
@@ -90,7 +90,7 @@ pub struct Event {
 unsafe impl Send for Event {}
 unsafe impl Sync for Event {}
 
-/// Host memory that copies can run from while the program goes on.
+/// Host memory that copies of every device can run from while the program goes on.
 pub struct Pinned {
     driver: Arc<Driver>,
     context: Context,
@@ -200,8 +200,10 @@ impl Device {
         device.enter();
         for k in 0..device.streams.len() {
             const NON_BLOCKING: u32 = 1;
+            // Kernels keep their turn with what other libraries put into the default stream.
+            let flags = if k == Lane::Compute as usize { 0 } else { NON_BLOCKING };
             // SAFETY: writes the stream.
-            let code = unsafe { (device.driver.stream_create)(&mut device.streams[k], NON_BLOCKING, 0) };
+            let code = unsafe { (device.driver.stream_create)(&mut device.streams[k], flags, 0) };
             device.driver.check("cuStreamCreate", code)?;
         }
         device.pool = device.make_pool();
@@ -364,9 +366,10 @@ impl Device {
 
     pub fn pinned(&self, bytes: usize) -> Result<Pinned, CudaError> {
         self.enter();
+        const PORTABLE: u32 = 1;
         let mut ptr = null_mut();
         // SAFETY: writes one address.
-        let code = unsafe { (self.driver.host_alloc)(&mut ptr, bytes.max(1), 0) };
+        let code = unsafe { (self.driver.host_alloc)(&mut ptr, bytes.max(1), PORTABLE) };
         if code == OUT_OF_MEMORY {
             return Err(CudaError::Driver { call: "cuMemHostAlloc", why: format!("no {bytes} bytes can be pinned") });
         }
@@ -449,6 +452,30 @@ impl Device {
         // SAFETY: both handles are alive.
         self.driver.check("cuEventRecord", unsafe { (self.driver.event_record)(raw, self.stream(lane)) })?;
         Ok(event)
+    }
+
+    /// The compute stream as the driver knows it.
+    pub fn raw_stream(&self) -> u64 {
+        self.stream(Lane::Compute) as u64
+    }
+
+    /// The compute stream goes on only after what another library's stream was given so far.
+    pub fn follow(&self, other: u64) -> Result<(), CudaError> {
+        self.order(other as RawStream, self.stream(Lane::Compute))
+    }
+
+    /// Another library's stream goes on only after what the compute stream was given so far.
+    pub fn precede(&self, other: u64) -> Result<(), CudaError> {
+        self.order(self.stream(Lane::Compute), other as RawStream)
+    }
+
+    fn order(&self, first: RawStream, second: RawStream) -> Result<(), CudaError> {
+        let event = self.record(Lane::Compute, false)?;
+        // SAFETY: the event is alive; streams are ours, or given by libraries that share the context.
+        unsafe {
+            self.driver.check("cuEventRecord", (self.driver.event_record)(event.raw, first))?;
+            self.driver.check("cuStreamWaitEvent", (self.driver.stream_wait_event)(second, event.raw, 0))
+        }
     }
 
     /// The lane goes on only after the event.

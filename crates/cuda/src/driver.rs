@@ -49,6 +49,14 @@ pub(crate) struct PoolProps {
     pub reserved: [u8; 54],
 }
 
+/// `CUmemAccessDesc`.
+#[repr(C)]
+pub(crate) struct Access {
+    pub location_type: i32,
+    pub location_id: i32,
+    pub flags: i32,
+}
+
 table! {
     /// `libcuda`.
     Driver {
@@ -94,6 +102,10 @@ table! {
         pool_trim "cuMemPoolTrimTo" (Pool, usize);
         pool_alloc "cuMemAllocFromPoolAsync" (*mut DevicePtr, usize, Pool, Stream);
         free_async "cuMemFreeAsync" (DevicePtr, Stream);
+        pool_access "cuMemPoolSetAccess" (Pool, *const Access, usize);
+        can_access_peer "cuDeviceCanAccessPeer" (*mut i32, i32, i32);
+        enable_peer "cuCtxEnablePeerAccess" (Context, u32);
+        copy_peer "cuMemcpyPeerAsync" (DevicePtr, Context, DevicePtr, Context, usize, Stream);
     }
 }
 

@@ -10,6 +10,7 @@ mod kept;
 mod launch;
 pub mod load;
 pub mod ops;
+mod peer;
 pub mod plan;
 pub mod print;
 mod scalar;

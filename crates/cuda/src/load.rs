@@ -51,6 +51,8 @@ pub enum Report {
 #[derive(Clone, Debug, Default)]
 pub struct Search {
     dirs: Vec<PathBuf>,
+    /// The driver's library, where it is not to be looked for.
+    driver: PathBuf,
 }
 
 /// An open library and the path it was opened by.
@@ -89,11 +91,25 @@ impl Search {
             dirs.push(t.join("targets/x86_64-linux/lib"));
         }
         dirs.retain(|d| d.is_dir());
-        Search { dirs }
+        Search { dirs, driver: PathBuf::new() }
+    }
+
+    /// The same with the driver's library at a path; an empty one leaves it to be found.
+    pub fn with_driver(self, path: &str) -> Search {
+        Search { driver: path.into(), ..self }
     }
 
     /// Opens a library: by the loader's own path first, so that what the user set up wins.
     pub fn open(&self, kind: Kind) -> Result<Opened, CudaError> {
+        if kind == Kind::Driver && !self.driver.as_os_str().is_empty() {
+            let path = self.driver.display().to_string();
+            return match open(&self.driver) {
+                Ok(library) => Ok(Opened { library, path }),
+                Err(why) => {
+                    Err(CudaError::Missing(format!("the CUDA driver of --cuda-driver-path cannot be used: {why}")))
+                }
+            };
+        }
         self.open_among(kind, kind.sonames())
     }
 

@@ -156,11 +156,29 @@ fn tools(s: &Settings, rank: usize, world: &dyn World) -> Result<Vec<String>, Re
     for text in &s.wrapper {
         parts.push(("wrapper", words_of("wrapper", text)?));
     }
-    if s.gdb {
-        parts.push(("gdb", vec!["gdb".into(), "--args".into()]));
-    }
-    if s.valgrind {
-        parts.push(("valgrind", vec!["valgrind".into()]));
+    let profile = s.logdir.join(format!("{}_{rank}", s.profile_name)).display().to_string();
+    // What each runs under, in the order from the outermost.
+    let known: [(&str, bool, &str); 6] = [
+        ("nsys", s.nsys, "nsys profile --trace=cuda,nvtx,osrt --output"),
+        ("nvprof", s.nvprof, "nvprof --force-overwrite --export-profile"),
+        ("memcheck", s.memcheck, "compute-sanitizer"),
+        ("cuda-gdb", s.cuda_gdb, "cuda-gdb --args"),
+        ("gdb", s.gdb, "gdb --args"),
+        ("valgrind", s.valgrind, "valgrind"),
+    ];
+    for (flag, _, line) in known.into_iter().filter(|(_, wanted, _)| *wanted) {
+        let mut words: Vec<String> = line.split(' ').map(String::from).collect();
+        match flag {
+            "nsys" => {
+                words.push(profile.clone());
+                for text in &s.nsys_extra {
+                    words.extend(words_of("nsys-extra", text)?);
+                }
+            }
+            "nvprof" => words.push(format!("{profile}.nvvp")),
+            _ => {}
+        }
+        parts.push((flag, words));
     }
     for text in &s.wrapper_inner {
         parts.push(("wrapper-inner", words_of("wrapper-inner", text)?));

@@ -30,6 +30,7 @@ pub fn info(world: &dyn World, machine: &Machine) -> String {
         if there.is_empty() { "none".to_string() } else { there.join(", ") }
     };
     line("launchers", found(&Launcher::WORDS[1..5]));
-    line("debuggers", found(&["gdb", "valgrind"]));
+    line("debuggers", found(&["gdb", "valgrind", "cuda-gdb", "compute-sanitizer"]));
+    line("profilers", found(&["nsys", "nvprof"]));
     out
 }

@@ -23,7 +23,8 @@ impl World for Fake {
     }
 
     fn find(&self, program: &str) -> Option<PathBuf> {
-        let there = ["gdb", "srun", "jsrun", "aprun", "echo", "./exe", "time"].contains(&program)
+        let there = ["gdb", "nsys", "compute-sanitizer", "srun", "jsrun", "aprun", "echo", "./exe", "time"]
+            .contains(&program)
             || (program == "mpirun" && !self.mpirun.is_empty());
         there.then(|| Path::new("/bin").join(program))
     }
@@ -119,6 +120,9 @@ fn wrappers_and_debuggers() {
     let plan =
         planned("--wrapper 'time -p' --gdb --wrapper-inner 'echo %%NUMLOOM_GLOBAL_RANK%%' prog.py x", &Fake::default());
     assert_eq!((plan.how, plan.argv), (How::Exec, split("time -p gdb --args echo 0 python prog.py x").unwrap()));
+    let plan = planned("--nsys --nsys-extra '--stats true' --memcheck --logdir /tmp/logs prog.py x", &Fake::default());
+    let line = "nsys profile --trace=cuda,nvtx,osrt --output /tmp/logs/numloom_0 --stats true compute-sanitizer python prog.py x";
+    assert_eq!((plan.how, plan.argv), (How::Exec, split(line).unwrap()));
     let plan = planned("--cprofile --logdir /tmp/logs prog.py x", &Fake::default());
     assert_eq!(plan.argv, split("python -m cProfile -o /tmp/logs/numloom_0.cprof prog.py x").unwrap());
     let plan = planned("--cprofile -m tool x", &Fake::default());
@@ -239,6 +243,7 @@ fn nonsense_is_refused_with_one_sentence() {
         ("missing.py", "", 2, "missing.py: there is no such file"),
         ("missing", "", 2, "missing: there is no such file, and no such program on the PATH"),
         ("notes.txt", "", 2, "notes.txt is not executable; --run-mode python runs it as a Python script"),
+        ("--cuda-gdb prog.py", "", 1, "--cuda-gdb: there is no cuda-gdb on the PATH; install it or leave the flag out"),
         ("--valgrind prog.py", "", 1, "--valgrind: there is no valgrind on the PATH; install it or leave the flag out"),
         ("--cprofile ./exe", "", 2, "--cprofile: there is no Python script or module to profile"),
         ("--run-mode exec -m tool", "", 2, "-m tool: a module cannot be run with --run-mode exec"),
@@ -282,7 +287,10 @@ fn under_its_other_name_profiles_have_it_too() {
 fn what_is_only_said() {
     assert_eq!(said("--version", &Fake::default()), format!("numloom {}\n", crate::VERSION));
     assert!(said("--help", &Fake::default()).starts_with("usage: numloom [flags] [program [arguments]]\n"));
-    assert!(said("--info", &Fake::default()).contains("- launchers: srun, jsrun, aprun\n- debuggers: gdb\n"));
+    assert!(
+        said("--info", &Fake::default())
+            .contains("- launchers: srun, jsrun, aprun\n- debuggers: gdb, compute-sanitizer\n- profilers: nsys\n")
+    );
     let shown = said("--sysmem 40 --show-config", &world("LEGATE_CONFIG=--cpus 2", ""));
     assert!(shown.starts_with("Numloom configuration:\n"));
     let line = |name: &str| shown.lines().find(|l| l.starts_with(&format!("- {name} = "))).unwrap().to_string();

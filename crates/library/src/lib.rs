@@ -3,10 +3,12 @@
 //! in any order, and the phases one after another.
 
 mod arg_reduce;
+mod buckets;
 mod clock;
 mod element;
 mod fold;
 mod gather;
+mod guide;
 mod index;
 mod matmul;
 mod matvec;
@@ -15,14 +17,17 @@ mod matvec_avx512;
 mod merge;
 mod pack;
 mod quicksort;
+mod radix;
 mod reduce_left;
 mod reduceat;
 mod scan;
 mod scatter;
 mod scratch;
 mod searchsorted;
+mod select;
 mod sort;
 mod sort_key;
+mod tally;
 mod vector;
 mod walk;
 
@@ -38,9 +43,12 @@ pub use reduce_left::ReduceLeft;
 pub use reduceat::ReduceAt;
 pub use scan::Accumulate;
 pub use scatter::{Put, ScatterApply};
-pub use scratch::account_with;
+pub use scratch::{Buffer, Scratch, account_with};
 pub use searchsorted::SearchSorted;
+pub use select::Select;
 pub use sort::Sort;
+pub use tally::Tally;
+pub use walk::{Walk, piece, pieces, without};
 
 use numloom_ir::{DType, Dims, ScalarOp, Strides};
 use smallvec::SmallVec;

@@ -1,25 +1,29 @@
-//! Binary search in a sorted array.
+//! Binary search in a sorted array: with a guide for many values, else one by one.
 
 use crate::element::{Element, with_type};
+use crate::guide::{Guide, blocks};
+use crate::sort_key::{Keyed, with_keyed};
 use crate::walk::{Walk, ensure, ensure_operands, piece, pieces};
 use crate::{Args, LibraryError, LibraryOp, RawView};
 use numloom_ir::DType;
 use smallvec::{SmallVec, smallvec};
 use std::ops::Range;
+use std::sync::OnceLock;
 
 /// Where to insert values so that a sorted array stays sorted. Inputs: the 1-d array, the values (of the
 /// same dtype), and optionally an int64 array of places that sorts it. Output: int64 of the values' shape.
 pub struct SearchSorted {
     right: bool,
+    guide: OnceLock<Result<Guide, LibraryError>>,
 }
 
 /// Values of a tile.
-const TILE: usize = 1 << 13;
+const TILE: usize = 1 << 14;
 
 impl SearchSorted {
     /// `right`: after equal elements instead of before them.
     pub fn new(right: bool) -> SearchSorted {
-        SearchSorted { right }
+        SearchSorted { right, guide: OnceLock::new() }
     }
 
     fn check(&self, args: &Args) -> Result<usize, LibraryError> {
@@ -35,6 +39,38 @@ impl SearchSorted {
             }
         }
         Ok(v.size())
+    }
+
+    /// Whether the first phase makes a guide.
+    fn is_guided(&self, args: &Args) -> bool {
+        let a = &args.ins[0];
+        args.ins.len() == 2 && !a.dtype.is_complex() && Guide::pays(a.shape[0], args.ins[1].size())
+    }
+
+    unsafe fn search_guided<T: Keyed, const RIGHT: bool>(
+        &self,
+        args: &Args,
+        range: Range<usize>,
+    ) -> Result<(), LibraryError> {
+        let guide = match self.guide.get_or_init(|| Guide::new::<T>(&args.ins[0])) {
+            Ok(guide) => guide,
+            Err(e) => return Err(e.clone()),
+        };
+        let out = &args.outs[0];
+        let mut walk = Walk::new(&out.shape, [&out.strides]);
+        walk.seek(range.start);
+        let dense = walk.single_run().filter(|[step]| *step == 8);
+        let to = out.ptr.offset(walk.offsets[0]) as *mut i64;
+        blocks::<T>(&args.ins[1], range, |block, at| match dense {
+            Some(_) => block.iter().enumerate().for_each(|(i, v)| {
+                to.add(at + i).write_unaligned(guide.place::<RIGHT>(v.rank()) as i64);
+            }),
+            None => block.iter().for_each(|v| {
+                (out.ptr.offset(walk.offsets[0]) as *mut i64).write_unaligned(guide.place::<RIGHT>(v.rank()) as i64);
+                walk.step();
+            }),
+        });
+        Ok(())
     }
 
     unsafe fn search<T: Element, const RIGHT: bool>(
@@ -114,11 +150,25 @@ impl LibraryOp for SearchSorted {
     }
 
     fn phases(&self, args: &Args) -> SmallVec<[usize; 4]> {
-        smallvec![self.check(args).map_or(1, |n| if n == 0 { 0 } else { pieces(n, TILE) })]
+        let Ok(n) = self.check(args) else { return smallvec![1] };
+        if n == 0 {
+            return smallvec![0];
+        }
+        // With a guide, the first phase makes it.
+        if self.is_guided(args) { smallvec![1, pieces(n, TILE)] } else { smallvec![pieces(n, TILE)] }
     }
 
-    unsafe fn run(&self, args: &Args, _phase: usize, tile: usize) -> Result<(), LibraryError> {
+    unsafe fn run(&self, args: &Args, phase: usize, tile: usize) -> Result<(), LibraryError> {
         let n = self.check(args)?;
+        if self.is_guided(args) {
+            let range = if phase == 0 { 0..0 } else { piece(n, pieces(n, TILE), tile) };
+            return with_keyed!(args.ins[0].dtype, T => {
+                match self.right {
+                    true => self.search_guided::<T, true>(args, range),
+                    false => self.search_guided::<T, false>(args, range),
+                }
+            }, Ok(()));
+        }
         let range = piece(n, pieces(n, TILE), tile);
         with_type!(args.ins[0].dtype, T => {
             if self.right { self.search::<T, true>(args, range) } else { self.search::<T, false>(args, range) }

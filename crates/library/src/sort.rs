@@ -1,12 +1,15 @@
 //! Sorting and partitioning along an axis, of values or of their places.
 //!
-//! A lane becomes a dense run of records (`sort_key.rs`). Many lanes are sorted in tiles; a single long lane
-//! is sorted in chunks that are then merged in pairs, each merge cut into equal pieces.
+//! A lane becomes a dense run of records (`sort_key.rs`). Many lanes are sorted in tiles. A few long lanes are dealt
+//! out to buckets (`buckets.rs`) if their records have ranks; else they are sorted in chunks that are then merged in
+//! pairs, each merge cut into equal pieces.
 
+use crate::buckets::{Buckets, Cutting, Lane};
 use crate::element::{Complex32, Complex64, Truth};
 use crate::merge::{Record, merge, split};
+use crate::radix::{Scale, sort_run};
 use crate::scratch::{Buffer, Scratch};
-use crate::sort_key::{Codec, Keyed, Keys, LongPlaces, PairPlaces, Plain, ShortPlaces};
+use crate::sort_key::{Codec, Keyed, Keys, LongPlaces, PairPlaces, Plain, Ranked, ShortPlaces};
 use crate::walk::{Walk, ensure, ensure_operands, piece, pieces, without};
 use crate::{Args, Form, LibraryError, LibraryOp};
 use half::f16;
@@ -20,6 +23,7 @@ pub struct Sort {
     order: Order,
     places: bool,
     runs: Scratch,
+    buckets: Buckets,
 }
 
 enum Order {
@@ -50,6 +54,7 @@ enum Cut {
     Lanes {
         tiles: usize,
     },
+    Buckets(Cutting),
     /// A power of two of chunks for each lane.
     Chunks {
         chunks: usize,
@@ -59,7 +64,7 @@ enum Cut {
 
 impl Sort {
     fn with(axis: usize, order: Order, places: bool) -> Sort {
-        Sort { axis, order, places, runs: Scratch::default() }
+        Sort { axis, order, places, runs: Scratch::default(), buckets: Buckets::default() }
     }
 
     pub fn new(axis: usize, stable: bool) -> Sort {
@@ -99,7 +104,9 @@ impl Sort {
         };
         let cut = if lanes * len == 0 {
             Cut::Nothing
-        } else if sorted && lanes <= 2 && len >= LONG && x.dtype.size() > 2 {
+        } else if sorted && lanes <= 4 && len >= LONG && !x.dtype.is_complex() && (self.places || x.dtype.size() > 1) {
+            Cut::Buckets(Cutting::new(lanes, len))
+        } else if sorted && lanes <= 2 && len >= LONG && x.dtype.is_complex() {
             let chunks = pieces(len, CHUNK).next_power_of_two().clamp(2, 64);
             Cut::Chunks { chunks, pieces: pieces(len, MERGED) }
         } else {
@@ -108,7 +115,8 @@ impl Sort {
         Ok(Plan { outer, steps: [x_steps, out_steps], lanes, len, cut })
     }
 
-    unsafe fn run_coded<C: Codec>(
+    /// Records without ranks are compared.
+    unsafe fn run_compared<C: Codec>(
         &self,
         args: &Args,
         plan: &Plan,
@@ -116,9 +124,47 @@ impl Sort {
         tile: usize,
     ) -> Result<(), LibraryError> {
         match plan.cut {
-            Cut::Nothing => Ok(()),
-            Cut::Lanes { tiles } => self.whole_lanes::<C>(args, plan, piece(plan.lanes, tiles, tile)),
+            Cut::Lanes { tiles } => {
+                let lanes = piece(plan.lanes, tiles, tile);
+                self.whole_lanes::<C>(args, plan, lanes, |run, _| self.order.arrange(run))
+            }
             Cut::Chunks { chunks, pieces } => self.chunked::<C>(args, plan, chunks, pieces, phase, tile),
+            Cut::Nothing | Cut::Buckets(_) => Ok(()),
+        }
+    }
+
+    unsafe fn run_ranked<C: Ranked>(
+        &self,
+        args: &Args,
+        plan: &Plan,
+        phase: usize,
+        tile: usize,
+    ) -> Result<(), LibraryError> {
+        match plan.cut {
+            Cut::Lanes { tiles } => {
+                // Integers that are equal are the same, so that only floats need care.
+                let by_rank = match &self.order {
+                    Order::Sorted { stable } => self.places || (*stable && args.ins[0].dtype.is_float()),
+                    Order::Partitioned { .. } => false,
+                };
+                let lanes = piece(plan.lanes, tiles, tile);
+                self.whole_lanes::<C>(args, plan, lanes, |run, spare| match by_rank {
+                    // SAFETY: the spare is as long as a lane.
+                    true => unsafe {
+                        let scale = Scale::of::<C>(run);
+                        sort_run::<C>(run, spare, scale, scale.bits)
+                    },
+                    false => self.order.arrange(run),
+                })
+            }
+            Cut::Buckets(cut) => {
+                let index = cut.lane_of(phase, tile);
+                let mut walk = Walk::new(&plan.outer, [&plan.steps[0], &plan.steps[1]]);
+                walk.seek(index);
+                let lane = Lane::new(index, &args.ins[0], &args.outs[0], self.axis, walk.offsets);
+                self.buckets.run::<C>(cut, lane, phase, tile)
+            }
+            Cut::Nothing | Cut::Chunks { .. } => Ok(()),
         }
     }
 
@@ -127,6 +173,7 @@ impl Sort {
         args: &Args,
         plan: &Plan,
         lanes: std::ops::Range<usize>,
+        arrange: impl Fn(&mut [C::Record], *mut C::Record),
     ) -> Result<(), LibraryError> {
         let (x, out) = (&args.ins[0], &args.outs[0]);
         let (step, out_step) = (x.strides[self.axis], out.strides[self.axis]);
@@ -134,6 +181,7 @@ impl Sort {
         walk.seek(lanes.start);
         let group = if step == size_of::<C::Element>() as isize { 1 } else { GROUP };
         let buffer = Buffer::new::<C::Record>(plan.len * group.min(lanes.len()))?;
+        let spare = Buffer::new::<C::Record>(plan.len)?;
         let records = buffer.as_ptr::<C::Record>();
         let mut left = lanes.len();
         while left > 0 {
@@ -151,7 +199,7 @@ impl Sort {
                 }
             }
             for g in 0..starts.len() {
-                self.order.arrange(std::slice::from_raw_parts_mut(records.add(g * plan.len), plan.len));
+                arrange(std::slice::from_raw_parts_mut(records.add(g * plan.len), plan.len), spare.as_ptr());
             }
             for i in 0..plan.len {
                 for (g, at) in starts.iter().enumerate() {
@@ -225,11 +273,11 @@ impl Sort {
         tile: usize,
     ) -> Result<(), LibraryError> {
         if !self.places {
-            self.run_coded::<Keys<T>>(args, plan, phase, tile)
+            self.run_ranked::<Keys<T>>(args, plan, phase, tile)
         } else if size_of::<T>() <= 4 && plan.len < 1 << 32 {
-            self.run_coded::<ShortPlaces<T>>(args, plan, phase, tile)
+            self.run_ranked::<ShortPlaces<T>>(args, plan, phase, tile)
         } else {
-            self.run_coded::<LongPlaces<T>>(args, plan, phase, tile)
+            self.run_ranked::<LongPlaces<T>>(args, plan, phase, tile)
         }
     }
 }
@@ -280,6 +328,7 @@ impl LibraryOp for Sort {
         match plan.cut {
             Cut::Nothing => smallvec![0],
             Cut::Lanes { tiles } => smallvec![tiles],
+            Cut::Buckets(cut) => cut.phases(),
             Cut::Chunks { chunks, pieces } => {
                 let mut phases = smallvec![plan.lanes * chunks];
                 phases.extend((0..chunks.ilog2()).map(|_| plan.lanes * pieces));
@@ -290,25 +339,22 @@ impl LibraryOp for Sort {
 
     unsafe fn run(&self, args: &Args, phase: usize, tile: usize) -> Result<(), LibraryError> {
         let plan = &self.plan(args)?;
-        let stable = matches!(self.order, Order::Sorted { stable: true }) && !self.places;
-        macro_rules! keyed {
-            ($($d:ident $t:ty),*; $($f:ident $ft:ty),*; $($c:ident $ct:ty),*) => {
+        macro_rules! by_dtype {
+            ($($d:ident $t:ty),*; $($c:ident $ct:ty),*) => {
                 match args.ins[0].dtype {
-                    $(DType::$f if stable => self.run_coded::<Plain<$ft>>(args, plan, phase, tile),)*
                     $(DType::$d => self.run_keyed::<$t>(args, plan, phase, tile),)*
-                    $(DType::$c if self.places => self.run_coded::<PairPlaces<$ct>>(args, plan, phase, tile),
-                    DType::$c => self.run_coded::<Plain<$ct>>(args, plan, phase, tile),)*
+                    $(DType::$c if self.places => self.run_compared::<PairPlaces<$ct>>(args, plan, phase, tile),
+                    DType::$c => self.run_compared::<Plain<$ct>>(args, plan, phase, tile),)*
                 }
             };
         }
-        keyed!(
+        by_dtype!(
             Bool Truth, I8 i8, U8 u8, I16 i16, U16 u16, I32 i32, U32 u32, I64 i64, U64 u64, F16 f16, F32 f32, F64 f64;
-            F16 f16, F32 f32, F64 f64;
             C64 Complex32, C128 Complex64
         )
     }
 
-    /// A lane is read whole before it is written.
+    /// A lane is read whole before it is written: its records are dealt out in the phase before buckets are written.
     fn in_place(&self) -> bool {
         true
     }

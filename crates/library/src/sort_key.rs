@@ -15,14 +15,27 @@ pub(crate) trait Codec {
     fn answer(record: Self::Record) -> Self::Answer;
 }
 
+/// Records with an integer in their order, equal exactly for those that sort as equal.
+pub(crate) trait Ranked: Codec {
+    fn rank(record: Self::Record) -> i64;
+}
+
 /// Elements that have an integer of their own size in the same order.
 pub(crate) trait Keyed: Element {
     type Key: Record;
     fn key(self) -> Self::Key;
     fn from_key(key: Self::Key) -> Self;
-    /// As `key`, but equal for all that sorts as equal: zeros of both signs, NaNs of all kinds. Fits 32 bits
+    /// As the key, but equal for all that sorts as equal: zeros of both signs, NaNs of all kinds. Fits 32 bits
     /// for elements of up to four bytes.
-    fn rank(self) -> i64;
+    fn rank_of(key: Self::Key) -> i64;
+
+    #[inline(always)]
+    fn rank(self) -> i64 {
+        Self::rank_of(self.key())
+    }
+
+    /// An element of that rank.
+    fn of_rank(rank: i64) -> Self;
 }
 
 macro_rules! keyed_integers {
@@ -34,7 +47,9 @@ macro_rules! keyed_integers {
             #[inline(always)]
             fn from_key(key: $k) -> $t { key as $t ^ $flip }
             #[inline(always)]
-            fn rank(self) -> i64 { self.key() as i64 }
+            fn rank_of(key: $k) -> i64 { key as i64 }
+            #[inline(always)]
+            fn of_rank(rank: i64) -> $t { <$t>::from_key(rank as $k) }
         }
     )*};
 }
@@ -57,10 +72,13 @@ macro_rules! keyed_floats {
             #[inline(always)]
             fn from_key(key: $k) -> $t { <$t>::from_bits((key ^ ((key >> (<$k>::BITS - 1)) & <$k>::MAX)) as _) }
             #[inline(always)]
-            fn rank(self) -> i64 {
-                let key = self.key();
-                // The key of -0.0 is -1.
-                if self.is_nan() { <$k>::MAX as i64 } else { (key + (key == -1) as $k) as i64 }
+            fn rank_of(key: $k) -> i64 {
+                // The key of -0.0 is -1; what is above infinity is NaN.
+                (key + (key == -1) as $k).min(<$t>::INFINITY.to_bits() as $k + 1) as i64
+            }
+            #[inline(always)]
+            fn of_rank(rank: i64) -> $t {
+                if rank > <$t>::INFINITY.to_bits() as i64 { <$t>::NAN } else { <$t>::from_key(rank as $k) }
             }
         }
     )*};
@@ -78,12 +96,16 @@ impl Keyed for Truth {
         Truth(key as u8)
     }
     #[inline(always)]
-    fn rank(self) -> i64 {
-        self.truth() as i64
+    fn rank_of(key: i8) -> i64 {
+        key as i64
+    }
+    #[inline(always)]
+    fn of_rank(rank: i64) -> Truth {
+        Truth(rank as u8)
     }
 }
 
-/// Values through their keys. Zeros of different sign are told apart, so this is not for stable float sorts.
+/// Values through their keys. Zeros of different sign have different keys: a stable sort goes by ranks.
 pub(crate) struct Keys<T>(T);
 
 impl<T: Keyed> Codec for Keys<T> {
@@ -97,6 +119,13 @@ impl<T: Keyed> Codec for Keys<T> {
     #[inline(always)]
     fn answer(record: T::Key) -> T {
         T::from_key(record)
+    }
+}
+
+impl<T: Keyed> Ranked for Keys<T> {
+    #[inline(always)]
+    fn rank(record: T::Key) -> i64 {
+        T::rank_of(record)
     }
 }
 
@@ -134,6 +163,13 @@ impl<T: Keyed> Codec for ShortPlaces<T> {
     }
 }
 
+impl<T: Keyed> Ranked for ShortPlaces<T> {
+    #[inline(always)]
+    fn rank(record: i64) -> i64 {
+        record >> 32
+    }
+}
+
 /// Places of any other elements that have keys.
 pub(crate) struct LongPlaces<T>(T);
 
@@ -148,6 +184,13 @@ impl<T: Keyed> Codec for LongPlaces<T> {
     #[inline(always)]
     fn answer(record: i128) -> i64 {
         record as i64
+    }
+}
+
+impl<T: Keyed> Ranked for LongPlaces<T> {
+    #[inline(always)]
+    fn rank(record: i128) -> i64 {
+        (record >> 64) as i64
     }
 }
 
@@ -191,7 +234,7 @@ macro_rules! element_records {
         }
     )*};
 }
-element_records!(f16, f32, f64, Complex32, Complex64);
+element_records!(Complex32, Complex64);
 
 /// Equal integers cannot be told apart: every sort of them is stable.
 macro_rules! integer_records {
@@ -210,3 +253,22 @@ integer_records! {
     i64, quicksort::sort_64;
     i128, <[i128]>::sort_unstable;
 }
+
+/// Runs `$body` with `$T` naming the Rust type of a dtype that has keys, or `$other` for one that has none.
+macro_rules! with_keyed {
+    ($dtype:expr, $T:ident => $body:expr, $other:expr) => {
+        $crate::sort_key::with_keyed!(@arms $dtype, $T, $body, $other;
+            Bool $crate::element::Truth, I8 i8, U8 u8, I16 i16, U16 u16, I32 i32, U32 u32, I64 i64, U64 u64,
+            F16 half::f16, F32 f32, F64 f64)
+    };
+    (@arms $dtype:expr, $T:ident, $body:expr, $other:expr; $($d:ident $t:ty),*) => {
+        match $dtype {
+            $(numloom_ir::DType::$d => {
+                type $T = $t;
+                $body
+            })*
+            numloom_ir::DType::C64 | numloom_ir::DType::C128 => $other,
+        }
+    };
+}
+pub(crate) use with_keyed;

@@ -2,7 +2,7 @@
 mod harness;
 use harness::*;
 use numloom_ir::{DType, ScalarOp, Value};
-use numloom_library::{Accumulate, ArgReduce, BinaryFn, Fold, LibraryError, ReduceAt, ReduceLeft, Sort};
+use numloom_library::{Accumulate, ArgReduce, BinaryFn, Fold, LibraryError, ReduceAt, ReduceLeft, Select, Sort, Tally};
 use std::sync::Arc;
 
 const SHAPES: [(&[usize], usize); 9] = [
@@ -233,6 +233,69 @@ fn partitions_put_kth_in_place() {
     let x = Array::dense(DType::F64, &[5]);
     let error = run(&mut rng, &Sort::partition(0, &[5]), &[&x], &[&x]);
     assert_eq!(error, Err(LibraryError::Value("kth(=5) out of bounds (5)".into())));
+}
+
+#[test]
+fn selects_what_a_sort_would_put_there() {
+    let mut rng = Rng(43);
+    let long: [(&[usize], usize); 2] = [(&[300_000], 0), (&[2, 150_000], 1)];
+    for dtype in DType::ALL.into_iter().filter(|d| !d.is_complex()) {
+        for (shape, axis) in SHAPES.into_iter().chain(long).filter(|(s, a)| s[*a] >= 30) {
+            let x = Array::random(&mut rng, dtype, shape, true);
+            if rng.below(2) == 0 {
+                x.fill(|_| (rng.below(100_000) as f64 - 20_000.0, 0.0));
+            }
+            let n = shape[axis];
+            let kth = [n / 2, n / 2 - 1, n - 1, 0, 7, n / 3];
+            let mut out_shape = shape.to_vec();
+            out_shape[axis] = kth.len();
+            let out = Array::strided(&mut rng, dtype, &out_shape);
+            run(&mut rng, &Select::new(axis, &kth), &[&x], &[&out]).unwrap();
+            each_index(&outer(shape, axis), |o| {
+                let lane = x.lane(o, axis);
+                let sorted = numpy_sorted(&lane);
+                let want: Vec<_> = kth.iter().map(|&k| key(lane[sorted[k]])).collect();
+                let got: Vec<_> = out.lane(o, axis).into_iter().map(key).collect();
+                assert_eq!(got, want, "{dtype} {shape:?} {axis}");
+            });
+        }
+    }
+}
+
+#[test]
+fn tallies_count_and_weigh() {
+    let mut rng = Rng(44);
+    for n in [0, 1, 1000, 200_000] {
+        let (x, weights) = (Array::strided(&mut rng, DType::I32, &[n]), Array::strided(&mut rng, DType::F64, &[n]));
+        x.fill(|_| (rng.below(50) as f64, 0.0));
+        weights.fill(|_| (rng.below(9) as f64, 0.0));
+        let edges = Array::dense(DType::F64, &[5]);
+        edges.fill(|i| ([0.0, 3.5, 20.0, 20.0, 49.0][i[0]], 0.0));
+        let of = |bins: usize, bin: &dyn Fn(f64) -> Option<usize>, weighted: bool| -> Vec<Number> {
+            let mut counts = vec![(0.0, 0.0); bins];
+            for (v, w) in x.list().iter().zip(weights.list()) {
+                if let Some(b) = bin(v.0) {
+                    counts[b].0 += if weighted { w.0 } else { 1.0 };
+                }
+            }
+            counts
+        };
+        let own = |v: f64| (v < 40.0).then_some(v as usize);
+        let between = |v: f64| {
+            Some(if v < 3.5 {
+                0
+            } else if v < 20.0 {
+                1
+            } else {
+                3
+            })
+        };
+        let (counts, sums) = (Array::strided(&mut rng, DType::I64, &[40]), Array::strided(&mut rng, DType::F64, &[4]));
+        run(&mut rng, &Tally::of_integers(), &[&x], &[&counts]).unwrap();
+        assert_same(&counts.list(), &of(40, &own, false), "bincount");
+        run(&mut rng, &Tally::between(), &[&x, &edges, &weights], &[&sums]).unwrap();
+        assert_same(&sums.list(), &of(4, &between, true), "weighted histogram");
+    }
 }
 
 #[test]

@@ -17,11 +17,10 @@ fn instance<'py>(py: Python<'py>, i: &Instance) -> PyResult<Bound<'py, PyDict>> 
     let d = PyDict::new(py);
     d.set_item("id", i.id)?;
     d.set_item("store", i.store())?;
-    let (low, high) = i.rectangle();
     d.set_item("memory", i.memory.name())?;
     d.set_item("number", i.memory.number())?;
-    d.set_item("low", PyTuple::new(py, low.iter())?)?;
-    d.set_item("high", PyTuple::new(py, high.iter())?)?;
+    d.set_item("low", PyTuple::new(py, i.low.iter())?)?;
+    d.set_item("high", PyTuple::new(py, i.high.iter())?)?;
     d.set_item("bytes", i.bytes)?;
     d.set_item("dtype", i.dtype.name())?;
     d.set_item("shape", PyTuple::new(py, i.shape.iter())?)?;

@@ -4,6 +4,7 @@ use crate::assign::{self, Source};
 use crate::convert;
 use crate::handle::{self, NdArray};
 use crate::index::{check_new_size, copy_as};
+use crate::interchange;
 use crate::layout::{self, CopyArg, OrderArg};
 use crate::numpy_api::api;
 use crate::{errors, provenance};
@@ -232,6 +233,14 @@ pub fn asarray(
         };
         return handle::wrap(py, array.with_view(at_least(&array.view, ndmin)));
     }
+    if let Some(on_gpu) = interchange::from_interface(obj, copy)? {
+        let x = on_gpu.bind(py).cast::<NdArray>()?;
+        let array = x.borrow().array.clone();
+        return settle(py, array, wanted, None, how, ndmin, |array, same| match same {
+            true => Ok(on_gpu.clone_ref(py)),
+            false => handle::wrap_view(x, array),
+        });
+    }
     // A list is always copied; other objects may share their memory, which only NumPy's copy= settles.
     let is_list = obj.is_exact_instance_of::<PyList>() || obj.is_exact_instance_of::<PyTuple>();
     let plainly = wanted.is_none() && order.is_none() && ndmin == 0;
@@ -312,6 +321,11 @@ fn adopt_numpy(array: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
 #[pyo3(signature = (x, /, *, device=None, copy=None))]
 fn from_dlpack(x: &Bound<'_, PyAny>, device: Option<&Bound<'_, PyAny>>, copy: Option<bool>) -> PyResult<Py<PyAny>> {
     let py = x.py();
+    if device.is_none()
+        && let Some(on_gpu) = interchange::from_dlpack(x, copy)?
+    {
+        return Ok(on_gpu);
+    }
     let kwargs = PyDict::new(py);
     kwargs.set_item("device", device)?;
     kwargs.set_item("copy", copy)?;

@@ -93,6 +93,19 @@ pub fn sync(py: Python<'_>, array: &Array) -> PyResult<()> {
     fperr::emit_reports(py)
 }
 
+/// As `sync`, in the call that NumPy raises in: a matrix without a result is worded as NumPy words it.
+pub fn sync_call(py: Python<'_>, array: &Array) -> PyResult<()> {
+    wait_raising(
+        py,
+        |interrupted| record::sync(array, interrupted),
+        |e| match e.kind {
+            ErrorKind::LinAlg => LINALG_ERROR.err(py, &e.message),
+            _ => raise(py, e),
+        },
+    )?;
+    fperr::emit_reports(py)
+}
+
 /// As `sync`, where the caller may swallow what is raised: it is raised again at the next sync point.
 pub fn look(py: Python<'_>, array: &Array) -> PyResult<()> {
     wait(py, |interrupted| record::look(array, interrupted))
@@ -119,13 +132,21 @@ fn collect_if_tight(py: Python<'_>) {
 }
 
 fn wait(py: Python<'_>, work: impl FnOnce(fn() -> bool) -> Result<bool, ExecError> + Send) -> PyResult<()> {
+    wait_raising(py, work, |e| raise(py, e))
+}
+
+fn wait_raising(
+    py: Python<'_>,
+    work: impl FnOnce(fn() -> bool) -> Result<bool, ExecError> + Send,
+    raise: impl FnOnce(ExecError) -> PyErr,
+) -> PyResult<()> {
     collect_if_tight(py);
     let place = if numloom_profile::on() { told::place(provenance::here(py)) } else { 0 };
     let _span = Span::about(Lane::Io, Doing::Sync, 0, place);
     match py.detach(|| work(interrupted)) {
         Ok(true) => Ok(()),
         Ok(false) => Err(PENDING.take().unwrap_or_else(|| PyRuntimeError::new_err("the wait was interrupted"))),
-        Err(e) => Err(raise(py, e)),
+        Err(e) => Err(raise(e)),
     }
 }
 

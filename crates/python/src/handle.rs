@@ -1,7 +1,6 @@
 //! The two classes Python holds: `ndarray`, and `Scalar`, a 0-d result standing in for a NumPy scalar.
 
 use crate::numpy_api::api;
-use crate::protocols::Exporter;
 use crate::{convert, errors, object};
 use numloom_ir::View;
 use numloom_runtime::{Array, record};
@@ -14,7 +13,7 @@ pub struct NdArray {
     /// The array this one is a view of, or whatever owns the memory.
     pub base: Option<Py<PyAny>>,
     /// Set once the address was given away with no way to see when it is let go.
-    pub exported: Option<Py<Exporter>>,
+    pub exported: Option<Py<PyAny>>,
 }
 
 impl NdArray {

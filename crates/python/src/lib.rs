@@ -9,13 +9,16 @@ mod create;
 mod dispatch;
 mod driver;
 mod errors;
+mod fft;
 mod flags;
 mod fperr;
 mod handle;
 mod heap;
 mod index;
+mod interchange;
 mod join;
 mod layout;
+mod linalg;
 mod manipulate;
 mod methods;
 mod numpy_api;
@@ -27,11 +30,16 @@ mod protocols;
 mod provenance;
 mod quick;
 mod quick_index;
+mod random;
+mod random_draw;
+mod random_parameters;
+mod random_rows;
 mod reduce;
 mod scalar;
 mod select;
 mod selection;
 mod slots;
+mod sorting;
 mod ufunc;
 
 use pyo3::prelude::*;
@@ -52,6 +60,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     control::register(m)?;
     account::register(m)?;
     placement::register(m)?;
+    interchange::register(m)?;
     driver::register(m)?;
     profile::register(m)?;
     m.add_function(wrap_pyfunction!(bare::put_short_ways, m)?)?;
@@ -62,5 +71,11 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     ufunc::register(py, m)?;
     reduce::register(py, m)?;
     select::register(py, m)?;
+    sorting::register(m)?;
+    linalg::register(m)?;
+    fft::register(m)?;
+    random::register(m)?;
+    random_draw::register(m)?;
+    random_rows::register(m)?;
     Ok(())
 }

@@ -7,6 +7,7 @@
 use crate::create::asarray;
 use crate::errors;
 use crate::handle::{self, NdArray};
+use crate::interchange;
 use crate::layout::CopyArg;
 use crate::methods::through_numpy;
 use crate::numpy_api::api;
@@ -119,7 +120,7 @@ impl NdArray {
         let py = slf.py();
         let view = numpy_view(slf)?;
         let exporter = api(py).base(&view).map(|b| b.cast_into::<Exporter>()).transpose()?;
-        slf.borrow_mut().exported = exporter.map(Bound::unbind);
+        slf.borrow_mut().exported = exporter.map(|e| e.into_any().unbind());
         view.getattr("__array_interface__")
     }
 
@@ -151,11 +152,22 @@ impl NdArray {
 
     #[pyo3(signature = (**kwargs))]
     fn __dlpack__<'py>(slf: &Bound<'py, Self>, kwargs: Option<&Bound<'py, PyDict>>) -> PyResult<Bound<'py, PyAny>> {
+        if let Some(on_gpu) = interchange::dlpack(slf, kwargs)? {
+            return Ok(on_gpu.into_bound(slf.py()));
+        }
         numpy_view(slf)?.call_method("__dlpack__", (), kwargs)
     }
 
     fn __dlpack_device__(&self) -> (u32, u32) {
-        (1, 0)
+        interchange::dlpack_device(&self.array).unwrap_or((1, 0))
+    }
+
+    /// Only arrays on a GPU have it. The memory is given away for as long as this object lives.
+    #[getter]
+    fn __cuda_array_interface__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyDict>> {
+        let (described, keeper) = interchange::cuda_array_interface(slf)?;
+        slf.borrow_mut().exported = Some(keeper.into_any());
+        Ok(described)
     }
 
     #[pyo3(signature = (*, api_version=None))]

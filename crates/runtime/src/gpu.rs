@@ -24,14 +24,23 @@ pub fn look_in(directories: Vec<PathBuf>) {
     *SITE_PACKAGES.lock() = directories;
 }
 
+fn search() -> Search {
+    Search::new(&SITE_PACKAGES.lock()).with_driver(&numloom_config::current().cuda_driver_path)
+}
+
 /// What there is of CUDA on this machine, and where.
 pub fn report() -> Vec<Report> {
-    Search::new(&SITE_PACKAGES.lock()).report()
+    search().report()
+}
+
+/// Whether this run has GPUs, not simulated ones.
+pub fn are_there() -> bool {
+    reserved::are_gpus()
 }
 
 /// The first `count` GPUs; fewer, with a word about it, where one cannot be used.
 pub fn open(count: usize) -> Vec<Arc<Device>> {
-    let options = Options { search: Search::new(&SITE_PACKAGES.lock()), cache: numloom_cuda::default_cache() };
+    let options = Options { search: search(), cache: numloom_cuda::default_cache() };
     let mut all = Vec::new();
     for k in 0..count {
         match Device::open(k as u32, &options) {
@@ -42,6 +51,12 @@ pub fn open(count: usize) -> Vec<Arc<Device>> {
             }
         }
     }
+    for device in &all {
+        for other in all.iter().filter(|o| !Arc::ptr_eq(o, device)) {
+            // Where it cannot, copies between them take longer.
+            let _ = device.reach(other);
+        }
+    }
     all
 }
 
@@ -50,7 +65,7 @@ pub fn failure(e: CudaError, op: &'static str, at: Provenance) -> ExecError {
 }
 
 /// A kernel made ready for a GPU, kept with its plan.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct OnGpu(OnceLock<Option<Arc<Prepared>>>);
 
 /// Whether GPUs can run the kernel on arrays that lie like these.

@@ -1,5 +1,6 @@
 //! Library operations on CUDA devices. What has no way there runs on the CPU.
 
+use crate::dot;
 use crate::error::{ErrorKind, ExecError};
 use crate::gpu::{failure, is_aligned};
 use crate::operation::{Kind, Operation};
@@ -45,6 +46,7 @@ pub fn can_do(op: &Operation) -> bool {
         return false;
     }
     match library.form() {
+        Form::MatMul if dot::is_matvec(&first.shape, &out.shape, out.dtype) => true,
         Form::MatMul => {
             let lies_well = |v: &View| matrix(v.dtype.size() as isize, &v.shape, &v.strides);
             let known = matches!(first.dtype, DType::F32 | DType::F64 | DType::C64 | DType::C128);
@@ -110,6 +112,9 @@ pub fn enqueue(device: &Device, op: &Operation, args: &Args) -> Result<()> {
     let fail = |e: CudaError| failure(e, op.name(), op.at);
     let refused = || fail(CudaError::Launch("the operation has no way on a GPU".into()));
     match library.form() {
+        Form::MatMul if dot::is_matvec(&args.ins[0].shape, &args.outs[0].shape, args.outs[0].dtype) => {
+            dot::enqueue(device, args).map_err(fail)
+        }
         Form::MatMul => product(device, args).ok_or_else(refused)?.map_err(fail),
         Form::Accumulate { op: Some(scalar), axis } => {
             let (src, dst) = (&args.ins[0], &args.outs[0]);
@@ -334,7 +339,7 @@ fn product(device: &Device, args: &Args) -> Option<std::result::Result<(), CudaE
         a: matrix(a)?,
         b: matrix(b)?,
         c: matrix(c).filter(|c| !c.transposed)?,
-        tf32: false,
+        tf32: numloom_config::current().tf32,
     };
     // SAFETY: the arrays are held on this device, and the result is apart from the factors.
     Some(unsafe { device.product(&product) })

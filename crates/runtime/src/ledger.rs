@@ -1,10 +1,10 @@
 //! The ledger: what lies in the memories and which lines of the program put it there.
 
 use crate::error::Account;
+use crate::grid::Block;
 use crate::memory::Memory;
 use crate::profile;
 use crate::provenance::Provenance;
-use crate::spans::Span;
 use crate::store::Store;
 use numloom_ir::{DType, Dims};
 use parking_lot::Mutex;
@@ -20,8 +20,9 @@ pub struct Instance {
     pub bytes: usize,
     pub dtype: DType,
     pub shape: Dims,
-    /// The bytes of the array that it holds.
-    pub span: Span,
+    /// First and last element along every axis of the part of the array that it holds.
+    pub low: Dims,
+    pub high: Dims,
     /// The line that made the array.
     pub store_at: Provenance,
     /// The operation that made the instance.
@@ -38,20 +39,6 @@ impl Instance {
     /// Tells instances of one store from those of another.
     pub fn store(&self) -> usize {
         self.store
-    }
-
-    /// First and last element along every axis. A part of an array is told of in whole rows.
-    pub fn rectangle(&self) -> (Dims, Dims) {
-        let (mut low, mut high) = (self.shape.clone(), self.shape.clone());
-        low.iter_mut().for_each(|n| *n = 0);
-        high.iter_mut().for_each(|n| *n = n.saturating_sub(1));
-        let size: usize = self.shape.iter().product::<usize>() * self.dtype.size();
-        if let Some(&rows) = self.shape.first().filter(|&&n| n > 0 && size > 0) {
-            let row = size / rows;
-            low[0] = self.span.start / row;
-            high[0] = (self.span.end.div_ceil(row)).clamp(low[0] + 1, rows) - 1;
-        }
-        (low, high)
     }
 }
 
@@ -80,21 +67,46 @@ struct Table {
 static TABLE: LazyLock<Mutex<Table>> = LazyLock::new(Mutex::default);
 static NEXT: AtomicU64 = AtomicU64::new(1);
 
-/// Notes an instance, if it is one to be told of.
-#[inline]
-pub fn note(address: *mut u8, memory: Memory, span: Span, store: &Store, op: &'static str, op_at: Provenance) {
-    if is_tracked(memory, span.len()) {
-        enter(address, memory, span, store, op, op_at);
+/// Notes an instance of a part of a store, if it is one to be told of.
+pub fn note(address: *mut u8, memory: Memory, block: &Block, store: &Store, op: &'static str, op_at: Provenance) {
+    if is_tracked(memory, block.bytes()) {
+        enter(address, memory, Some(block), store, op, op_at);
     }
 }
 
-fn enter(address: *mut u8, memory: Memory, span: Span, store: &Store, op: &'static str, op_at: Provenance) {
-    let (dtype, shape) = store.extent();
-    let (bytes, store_at) = (span.len(), store.provenance);
+/// The same for one of the whole store.
+#[inline]
+pub fn note_whole(address: *mut u8, memory: Memory, store: &Store, op: &'static str, op_at: Provenance) {
+    if is_tracked(memory, store.nbytes()) {
+        enter(address, memory, None, store, op, op_at);
+    }
+}
+
+fn enter(address: *mut u8, memory: Memory, block: Option<&Block>, store: &Store, op: &'static str, op_at: Provenance) {
+    let own = store.extent();
+    let (low, high) = match block {
+        Some(block) => block.indices(&own),
+        None => (own.shape.iter().map(|_| 0).collect(), own.shape.iter().map(|n| n.saturating_sub(1)).collect()),
+    };
+    let (bytes, store_at) = (block.map_or(store.nbytes(), Block::bytes), store.provenance);
+    let (dtype, shape) = (own.dtype, own.shape);
     let id = NEXT.fetch_add(1, Ordering::Relaxed);
     let store = store as *const Store as usize;
-    let instance =
-        Instance { id, memory, bytes, dtype, shape, span, store_at, op, op_at, reads: 0, last_read: 0, store };
+    let instance = Instance {
+        id,
+        memory,
+        bytes,
+        dtype,
+        shape,
+        low,
+        high,
+        store_at,
+        op,
+        op_at,
+        reads: 0,
+        last_read: 0,
+        store,
+    };
     if profile::on() {
         profile::born(&instance, memory.live());
     }
@@ -133,6 +145,17 @@ pub fn moved(from: *mut u8, to: *mut u8, memory: Memory) {
             profile::born(&i, memory.live());
         }
         table.instances.insert(to as usize, i);
+    }
+}
+
+/// The instances at two addresses have changed places.
+pub fn exchanged(a: *mut u8, b: *mut u8) {
+    let mut table = TABLE.lock();
+    let (x, y) = (table.instances.remove(&(a as usize)), table.instances.remove(&(b as usize)));
+    for (address, instance) in [(b, x), (a, y)] {
+        if let Some(i) = instance {
+            table.instances.insert(address as usize, i);
+        }
     }
 }
 

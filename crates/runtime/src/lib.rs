@@ -1,6 +1,7 @@
 //! The runtime: from a recorded operation to its result. The modules in the order an operation meets them.
 
 pub mod array;
+mod dot;
 pub mod error;
 pub mod provenance;
 pub mod store;
@@ -27,7 +28,11 @@ mod channel;
 mod fp;
 pub mod gpu;
 mod gpu_library;
+mod grid;
+mod kept;
 mod ledger;
+pub mod lent;
+mod loan;
 mod mapper;
 pub mod memory;
 mod packed;
@@ -36,11 +41,12 @@ mod placed;
 mod pool;
 mod prepare;
 mod ranges;
+mod rectangles;
 mod region;
 mod reserved;
 mod retire;
-mod spans;
 mod spill;
+mod staging;
 mod stats;
 mod streamed;
 mod taint;
@@ -48,6 +54,7 @@ mod task;
 
 // where values enter Python, and a look inside
 mod explain;
+mod swap;
 pub mod profile;
 mod sync;
 

@@ -3,16 +3,17 @@
 
 use crate::error::ExecError;
 use crate::gpu;
+use crate::grid::{self, Block};
+use crate::loan::{self, Lent};
 use crate::memory::{self, Memory};
 use crate::operation::Operation;
 use crate::placed::Hold;
 use crate::plan::FusedPlan;
-use crate::provenance::Provenance;
+use crate::rectangles::{Rect, Rects};
 use crate::reserved;
-use crate::spans::{Span, Spans};
 use crate::store::Store;
-use numloom_ir::View;
 use numloom_ir::kernel::{Instr, NO_REG};
+use numloom_ir::{Strides, View};
 use smallvec::SmallVec;
 use std::ops::Range;
 use std::sync::Arc;
@@ -44,9 +45,23 @@ pub struct Part {
 /// What a task needs of one store.
 struct Need<'a> {
     store: &'a Arc<Store>,
-    span: Span,
-    fetch: Spans,
-    wrote: Spans,
+    /// Around all that it touches.
+    rect: Rect,
+    /// Bytes that must be up to date.
+    fetch: Rects,
+    wrote: Rects,
+}
+
+impl Need<'_> {
+    /// Bytes of an instance that has no more than this.
+    fn bytes(&self) -> usize {
+        Block::of(&self.store.settled_grid(None), self.rect).bytes()
+    }
+
+    /// Whether what one of two writes the other touches.
+    fn disturbs(&self, other: &Need) -> bool {
+        Arc::ptr_eq(self.store, other.store) && (self.wrote.meets(&other.wrote) || self.wrote.meets(&other.fetch))
+    }
 }
 
 /// What a fused task touches.
@@ -80,18 +95,6 @@ pub fn within(view: &View, slab: &Slab) -> View {
     v
 }
 
-fn span_of(view: &View) -> Span {
-    let (low, high) = view.byte_bounds();
-    low..high
-}
-
-/// Whether the view has every byte between its first and its last.
-fn is_dense(view: &View) -> bool {
-    let steps = view.shape.iter().zip(&view.strides).filter(|&(&d, &s)| d > 1 && s != 0);
-    let elements: usize = steps.map(|(&d, _)| d).product();
-    span_of(view).len() == elements * view.dtype.size()
-}
-
 fn needs<'a>(touches: &[Touch<'a>], slab: Option<&Slab>) -> Vec<Need<'a>> {
     let mut all: Vec<Need<'a>> = Vec::new();
     for t in touches {
@@ -103,22 +106,21 @@ fn needs<'a>(touches: &[Touch<'a>], slab: Option<&Slab>) -> Vec<Need<'a>> {
             }
             None => &t.view,
         };
-        let span = span_of(view);
-        if span.is_empty() {
-            continue;
-        }
+        let grid = t.store.settled_grid(Some(&t.view));
+        let Some(rect) = grid.hull(view) else { continue };
+        let cover = grid.cover(view);
         let k = all.iter().position(|n| Arc::ptr_eq(n.store, t.store)).unwrap_or_else(|| {
-            all.push(Need { store: t.store, span: span.clone(), fetch: Spans::none(), wrote: Spans::none() });
+            all.push(Need { store: t.store, rect, fetch: Rects::none(), wrote: Rects::none() });
             all.len() - 1
         });
         let need = &mut all[k];
-        need.span = need.span.start.min(span.start)..need.span.end.max(span.end);
+        need.rect = need.rect.hull(&rect);
         // Bytes between those that are written stay what they were.
-        if t.reads || !is_dense(view) {
-            need.fetch.add(span.clone());
+        if t.reads || !grid::fills(view, &cover) {
+            need.fetch.add_all(&cover);
         }
         if t.writes {
-            need.wrote.add(span);
+            need.wrote.add_all(&cover);
         }
     }
     all
@@ -179,18 +181,38 @@ pub fn can_be_cut(plan: &FusedPlan, axis: usize) -> bool {
 
 /// Bytes that a slab of a task needs at once.
 pub fn bytes_of(touches: &[Touch], slab: &Slab) -> usize {
-    needs(touches, Some(slab)).iter().map(|n| reserved::rounded(n.span.len() + 256)).sum()
+    needs(touches, Some(slab)).iter().map(|n| reserved::rounded(n.bytes() + reserved::ALIGN)).sum()
+}
+
+/// What slabs that come one after another need of one store.
+pub struct Share<'a> {
+    pub store: &'a Arc<Store>,
+    /// Of the largest slab.
+    pub bytes: usize,
+    pub writes: bool,
+}
+
+pub fn shares<'a>(touches: &[Touch<'a>], slabs: &[Slab]) -> Vec<Share<'a>> {
+    let mut all: Vec<Share<'a>> = Vec::new();
+    for need in slabs.iter().flat_map(|slab| needs(touches, Some(slab))) {
+        let (bytes, writes) = (need.bytes(), !need.wrote.is_empty());
+        match all.iter_mut().find(|s| Arc::ptr_eq(s.store, need.store)) {
+            Some(share) => {
+                share.bytes = share.bytes.max(bytes);
+                share.writes |= writes;
+            }
+            None => all.push(Share { store: need.store, bytes, writes }),
+        }
+    }
+    all
 }
 
 /// No slab touches bytes that another one writes.
 pub fn are_apart(touches: &[Touch], slabs: &[Slab]) -> bool {
     let needs: Vec<Vec<Need>> = slabs.iter().map(|s| needs(touches, Some(s))).collect();
     needs.iter().enumerate().all(|(i, mine)| {
-        mine.iter().filter(|n| !n.wrote.is_empty()).all(|n| {
-            let mut others = needs.iter().enumerate().filter(|(j, _)| *j != i).flat_map(|(_, o)| o);
-            let meets = |o: &Need| Arc::ptr_eq(o.store, n.store) && !n.wrote.within(&o.span).is_empty();
-            !others.any(meets)
-        })
+        let others = || needs.iter().enumerate().filter(|(j, _)| *j != i).flat_map(|(_, o)| o);
+        mine.iter().filter(|n| !n.wrote.is_empty()).all(|n| !others().any(|o| n.disturbs(o)))
     })
 }
 
@@ -199,7 +221,9 @@ struct Held {
     store: Arc<Store>,
     memory: Memory,
     hold: Hold,
-    wrote: Spans,
+    wrote: Rects,
+    /// In a block that was lent for it.
+    lent: bool,
 }
 
 /// Where a task's arrays are held while it runs.
@@ -239,36 +263,43 @@ impl Mapping {
         touches: &[Touch],
         ops: &[Operation],
     ) -> Result<(), ExecError> {
-        self.hold_all(memory, needs(touches, slab), false, ops)
+        for need in needs(touches, slab) {
+            let (op, at) = loan::maker(ops, need.store);
+            let held = need.store.hold(memory, &need.rect, &need.fetch, op, at);
+            let hold = held.map_err(|e| ExecError::no_memory(e, op, at))?;
+            self.held.push(Held { store: need.store.clone(), memory, hold, wrote: need.wrote, lent: false });
+        }
+        Ok(())
     }
 
-    /// As `hold`, with no more of any store than this slab.
-    pub fn hold_some(
+    /// As `hold`, with no more of any store than this slab, in the blocks that were lent for it.
+    pub fn borrow(
         &mut self,
         memory: Memory,
         slab: &Slab,
         touches: &[Touch],
         ops: &[Operation],
+        blocks: &[Lent],
     ) -> Result<(), ExecError> {
-        self.hold_all(memory, needs(touches, Some(slab)), true, ops)
-    }
-
-    fn hold_all(
-        &mut self,
-        memory: Memory,
-        needs: Vec<Need>,
-        no_more: bool,
-        ops: &[Operation],
-    ) -> Result<(), ExecError> {
-        for need in needs {
-            let writes = |o: &&Operation| o.outs.iter().any(|p| Arc::ptr_eq(&p.store, need.store));
-            let maker = ops.iter().find(writes).or(ops.first());
-            let (op, at) = maker.map_or(("task", Provenance::default()), |o| (o.name(), o.at));
-            let held = need.store.hold(memory, &need.span, &need.fetch, no_more, op, at);
+        for need in needs(touches, Some(slab)) {
+            let Some(lent) = blocks.iter().find(|l| Arc::ptr_eq(&l.store, need.store)) else { continue };
+            let (op, at) = loan::maker(ops, need.store);
+            let held = need.store.lend(memory, lent.block, &need.rect, &need.fetch, op, at);
             let hold = held.map_err(|e| ExecError::no_memory(e, op, at))?;
-            self.held.push(Held { store: need.store.clone(), memory, hold, wrote: need.wrote });
+            self.held.push(Held { store: need.store.clone(), memory, hold, wrote: need.wrote, lent: true });
         }
         Ok(())
+    }
+
+    /// The blocks that were lent are free again; what was written in them is at home.
+    pub fn give_back(&mut self, ops: &[Operation]) -> Result<(), ExecError> {
+        let mut back = Ok(());
+        for h in self.held.drain(..) {
+            let (op, at) = loan::maker(ops, &h.store);
+            let brought = h.store.take_back(h.hold, &h.wrote).map_err(|e| ExecError::no_memory(e, op, at));
+            back = back.and(brought);
+        }
+        back
     }
 
     /// Everything is in place: what the task writes is out of date everywhere else from here on.
@@ -280,13 +311,23 @@ impl Mapping {
 
     /// The stores may move again; the devices are kept.
     pub fn let_go(&mut self) {
-        self.held.drain(..).for_each(|h| h.store.let_go(h.hold));
+        for h in self.held.drain(..) {
+            if h.lent {
+                // Work on it has failed, and says so itself.
+                let _ = h.store.take_back(h.hold, &Rects::none());
+            } else {
+                h.store.let_go(h.hold);
+            }
+        }
     }
 
-    /// Where byte zero of a store would lie in a memory; null for one without bytes.
-    pub fn base(&self, memory: Memory, store: &Store) -> *mut u8 {
+    /// The first element of a view in a memory, and its strides there; null for one of a store without bytes.
+    pub fn locate(&self, memory: Memory, store: &Store, view: &View) -> (*mut u8, Strides) {
         let found = self.held.iter().find(|h| h.memory == memory && std::ptr::eq(&*h.store, store));
-        found.map_or(std::ptr::null_mut(), |h| h.hold.base)
+        match found {
+            Some(h) => h.hold.locate(view),
+            None => (std::ptr::null_mut(), view.strides.clone()),
+        }
     }
 }
 

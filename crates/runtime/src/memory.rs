@@ -1,6 +1,7 @@
 //! The memories: how many bytes each may hold, and what happens when something does not fit.
 
 use crate::error::Account;
+use crate::kept;
 use crate::ledger;
 use crate::placed;
 use crate::profile::{Doing, Lane, Span};
@@ -66,6 +67,7 @@ impl Memory {
     pub fn live(self) -> usize {
         match self {
             Memory::Spill => spill::level().0,
+            Memory::System => (stats::LIVE_BYTES.load(Ordering::Acquire) as usize).saturating_sub(kept::bytes()),
             _ => self.budget().map_or(0, |(live, _)| live.load(Ordering::Acquire) as usize),
         }
     }
@@ -182,7 +184,7 @@ pub fn room(bytes: usize) -> Result<Room, NoMemory> {
 #[inline]
 pub fn take(bytes: usize) -> Result<(), NoMemory> {
     let promised = PROMISES.load(Ordering::Relaxed) > 0 && take_promised(bytes);
-    if promised || try_take(Memory::System, bytes) || make_room(bytes) {
+    if promised || take_kept(bytes) || try_take(Memory::System, bytes) || make_room(bytes) {
         Ok(())
     } else {
         Err(NoMemory::new(Memory::System, bytes))
@@ -199,6 +201,24 @@ pub fn take_in(memory: Memory, bytes: usize) -> Result<(), NoMemory> {
         if bytes > memory.capacity() || missing == 0 || !placed::evict(memory, missing) {
             return Err(NoMemory::new(memory, bytes));
         }
+    }
+}
+
+/// Takes bytes that this thread gave back before.
+#[inline]
+fn take_kept(bytes: usize) -> bool {
+    let taken = kept::take(bytes);
+    if taken {
+        note_level(stats::LIVE_BYTES.load(Ordering::Relaxed));
+    }
+    taken
+}
+
+/// The counter of SYSTEM_MEM stands at `now`, with what threads keep.
+#[inline]
+fn note_level(now: u64) {
+    if now > stats::PEAK_BYTES.load(Ordering::Relaxed) {
+        stats::PEAK_BYTES.fetch_max(now.saturating_sub(kept::bytes() as u64), Ordering::Relaxed);
     }
 }
 
@@ -220,11 +240,13 @@ pub fn count_scratch(bytes: isize) {
     if bytes < 0 {
         return give(Memory::System, bytes.unsigned_abs());
     }
-    let now = stats::LIVE_BYTES.fetch_add(bytes as u64, Ordering::AcqRel) + bytes as u64;
-    stats::PEAK_BYTES.fetch_max(now, Ordering::Relaxed);
+    note_level(stats::LIVE_BYTES.fetch_add(bytes as u64, Ordering::AcqRel) + bytes as u64);
 }
 
 pub fn give(memory: Memory, bytes: usize) {
+    if memory == Memory::System && bytes <= kept::MOST && system_capacity() >= kept::LARGE && kept::keep(bytes) {
+        return;
+    }
     if let Some((live, _)) = memory.budget() {
         live.fetch_sub(bytes as u64, Ordering::AcqRel);
     }
@@ -243,7 +265,9 @@ pub fn try_take(memory: Memory, bytes: usize) -> bool {
         live.fetch_sub(bytes as u64, Ordering::AcqRel);
         return false;
     }
-    if now > peak.load(Ordering::Relaxed) {
+    if memory == Memory::System {
+        note_level(now);
+    } else {
         peak.fetch_max(now, Ordering::Relaxed);
     }
     true

@@ -7,7 +7,7 @@ use crate::mapper::Touch;
 use crate::operation::{Kind, Operation, Place, Source};
 use crate::prepare::{self, sized};
 use crate::reserved;
-use crate::task::{Prepared, Work, raw_view};
+use crate::task::{Prepared, Work};
 use numloom_ir::DType;
 use numloom_library::{Args, CountTrue, LibraryOp, Nonzero, Pack, RawView, Unpack};
 
@@ -58,7 +58,7 @@ fn fix_length(work: &Work, op: &Operation, ops: &[Operation], mask: &Place) -> R
     if symbol.get().is_none() {
         let reads = || vec![Touch { store: &mask.store, view: mask.view.clone(), reads: true, writes: false }];
         let bases = prepare::held(work, ops, able(op).then(|| mask.view.size()), reads)?;
-        let view = raw_view(bases.of(&mask.store)?, &mask.view);
+        let view = bases.raw(&mask.store, mask.view.clone())?;
         let count = match reserved::gpu(bases.memory()) {
             Some(device) => gpu_library::count_true(device, op, &view)?,
             None => count_true(op, view)?,

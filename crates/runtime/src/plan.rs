@@ -11,6 +11,7 @@ use crate::record::MapOp;
 use crate::reserved;
 use crate::stats;
 use crate::store::Store;
+use crate::swap::{self, Swap};
 use numloom_cpu::Compiled;
 use numloom_ir::kernel::Kernel;
 use numloom_ir::{Dims, Value, View};
@@ -36,6 +37,7 @@ pub enum TaskWork {
     Opaque,
 }
 
+#[derive(Clone)]
 pub struct FusedPlan {
     pub compiled: Arc<Compiled>,
     pub domain: Dims,
@@ -46,6 +48,8 @@ pub struct FusedPlan {
     /// For each of the kernel's instructions the operation it is part of, by place in the task.
     pub origins: Vec<u32>,
     pub on_gpu: OnGpu,
+    /// It copies a temporary that lies like the array: on a device the two can change places.
+    pub swaps: bool,
 }
 
 impl FusedPlan {
@@ -57,6 +61,8 @@ impl FusedPlan {
 
 pub struct Plan {
     pub tasks: Vec<TaskPlan>,
+    /// Temporaries that something else stands in for.
+    pub swaps: Vec<Swap>,
 }
 
 /// Windows longer than this are not kept as plans: they rarely repeat and their keys are large.
@@ -82,12 +88,13 @@ pub fn plan(nodes: &Nodes, fusing: bool) -> Arc<Plan> {
     }
     let groups = fuse::fuse(nodes, fusing);
     let mut tasks = lower_all(nodes, &groups);
+    let swaps = if fusing && reserved::devices() > 0 { swap::find(&mut tasks, nodes) } else { Vec::new() };
     // A GPU has no tiles that stay in a cache.
     if fusing && !reserved::are_gpus() {
         tasks = chain::chain(tasks, nodes);
     }
     span.count(tasks.len());
-    let made = Arc::new(Plan { tasks });
+    let made = Arc::new(Plan { tasks, swaps });
     if let Some(key) = key {
         let mut plans = PLANS.lock();
         if plans.len() >= MOST_PLANS {
@@ -125,6 +132,7 @@ fn task_of(nodes: &Nodes, group: &Group, needed_later: &dyn Fn(StoreId) -> bool)
         reduced: group.reduced.unwrap_or(0),
         origins,
         on_gpu: OnGpu::default(),
+        swaps: false,
     };
     TaskPlan { work: TaskWork::Fused(Arc::new(plan)), accesses, ops }
 }
@@ -182,7 +190,11 @@ fn key_of(nodes: &Nodes) -> Key {
     let mut k = KeyWriter { words: Vec::with_capacity(nodes.nodes.len() * 24) };
     // Which values are equal matters (neighbouring slices merge only then), not what they are.
     let mut classes: FxHashMap<Value, u64> = FxHashMap::default();
+    let sizes = reserved::devices() > 0;
     for s in &nodes.stores {
+        if sizes {
+            k.words.push(s.store.nbytes() as u64);
+        }
         k.words.push(s.live as u64 | (s.fresh as u64) << 1 | (s.last as u64) << 2);
     }
     for n in &nodes.nodes {

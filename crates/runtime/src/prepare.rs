@@ -20,11 +20,12 @@ use crate::retire;
 use crate::stats;
 use crate::store::Store;
 use crate::streamed;
-use crate::task::{Payload, Prepared, Work, raw_view};
+use crate::swap;
+use crate::task::{Payload, Prepared, Work};
 use numloom_cpu::{Launch, Operand, Output, Raised};
 use numloom_ir::kernel::Instr;
-use numloom_ir::{Dims, Value};
-use numloom_library::Args;
+use numloom_ir::{Dims, Strides, Value, View};
+use numloom_library::{Args, RawView};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
@@ -41,7 +42,7 @@ fn bound(work: &Work) -> Result<Prepared> {
     match payload.as_ref() {
         None => Ok(Prepared::Done),
         Some(Payload::Fused { plan, stores, params, raised }) => {
-            if let Some(e) = poison(stores.iter()) {
+            if let Some(e) = poison(stores.iter()).or_else(|| poison_of_reads(plan, ops)) {
                 return Err(e);
             }
             fused(work, &FusedTask { ops, plan, stores, params, raised: Some(raised) })
@@ -53,9 +54,10 @@ fn bound(work: &Work) -> Result<Prepared> {
             let kept = |(spot, _): &(&Spot, &Arc<Store>)| !plan.locals.iter().any(|(l, _)| *l == spot.store);
             let all = plan.steps.iter().zip(stores).flat_map(|(f, s)| f.spots().zip(s)).filter(kept);
             let jit = numloom_config::current().jit;
-            let chain = |bases: &Bases| {
+            let chain = |bases: &Bases, slab: Option<&Slab>| {
                 let steps = plan.steps.iter().zip(stores).zip(params);
-                let steps = steps.map(|((f, s), p)| bind_step(bases, f, s, p, &plan.locals)).collect::<Result<_>>()?;
+                let steps =
+                    steps.map(|((f, s), p)| bind_step(bases, slab, f, s, p, &plan.locals)).collect::<Result<_>>()?;
                 Ok(ChainRun { plan: plan.clone(), steps, jit, raised: raised.clone(), heard: fp::heard(ops) })
             };
             let touched = || -> Vec<Touch> {
@@ -72,7 +74,7 @@ fn bound(work: &Work) -> Result<Prepared> {
                 }
                 bases => bases?,
             };
-            let run = chain(&bases)?;
+            let run = chain(&bases, None)?;
             bases.keep(work);
             Ok(Prepared::Chain { tiles: run.tiles(), run })
         }
@@ -113,12 +115,18 @@ pub enum Bases<'a> {
 }
 
 impl Bases<'_> {
-    /// Where byte zero of the store lies.
-    pub fn of(&self, store: &Store) -> Result<*mut u8> {
+    /// The first element of a view of a store, and its strides there.
+    pub fn locate(&self, store: &Store, view: &View) -> Result<(*mut u8, Strides)> {
         match self {
-            Bases::Host(ops) => memory(ops, store),
-            Bases::Held(mapping, memory) => Ok(mapping.base(*memory, store)),
+            Bases::Host(ops) => Ok((memory(ops, store)?.wrapping_add(view.offset), view.strides.clone())),
+            Bases::Held(mapping, memory) => Ok(mapping.locate(*memory, store, view)),
         }
+    }
+
+    /// A view as library operations take it.
+    pub fn raw(&self, store: &Store, view: View) -> Result<RawView> {
+        let (ptr, strides) = self.locate(store, &view)?;
+        Ok(RawView { ptr, dtype: view.dtype, shape: view.shape, strides })
     }
 
     pub fn memory(&self) -> Memory {
@@ -180,7 +188,7 @@ pub fn elements_of(op: &Operation) -> usize {
 
 /// The operation's arrays as library operations take them.
 pub fn arguments(bases: &Bases, op: &Operation) -> Result<Args> {
-    let view = |p: &Place| Ok(raw_view(bases.of(&p.store)?, &sized(p)));
+    let view = |p: &Place| bases.raw(&p.store, sized(p));
     let ins = op.reads().map(view).collect::<Result<_>>()?;
     Ok(Args { ins, outs: op.outs.iter().map(view).collect::<Result<_>>()? })
 }
@@ -202,6 +210,9 @@ fn fused(work: &Work, task: &FusedTask) -> Result<Prepared> {
     if reserved::devices() == 0 {
         let _room = room(ops, stores.iter())?;
         return Ok(Prepared::Launch(Box::new(launch(&Bases::Host(ops), task, None)?)));
+    }
+    if plan.swaps && swap::done(task)? {
+        return Ok(Prepared::Done);
     }
     let touches = mapper::touches(plan, stores);
     let mut mapping = Mapping::begin(mapper::parts(plan, &touches));
@@ -282,7 +293,7 @@ fn late(work: &Work, ops: &[Operation], op: &Operation) -> Result<Prepared> {
 }
 
 /// The place's view with the real length in the place of an unknown one.
-pub fn sized(p: &Place) -> numloom_ir::View {
+pub fn sized(p: &Place) -> View {
     let mut v = p.view.clone();
     if v.shape.first() == Some(&UNSIZED) {
         v.shape[0] = p.store.symbol.as_ref().and_then(|s| s.get().copied()).unwrap_or(0);
@@ -290,13 +301,20 @@ pub fn sized(p: &Place) -> numloom_ir::View {
     v
 }
 
+/// What a store stands in for has failed, and not the store.
+fn poison_of_reads(plan: &FusedPlan, ops: &[Operation]) -> Option<ExecError> {
+    if plan.swaps { poison(ops.iter().flat_map(|op| op.reads()).map(|p| &p.store)) } else { None }
+}
+
 fn poison<'a>(stores: impl Iterator<Item = &'a Arc<Store>>) -> Option<ExecError> {
     stores.into_iter().find_map(|s| retire::failure_of(s).map(|e| (*e).clone()))
 }
 
-/// A step of a chain: operands that live in a tile buffer get their offset inside a row for an address.
+/// A step of a chain, of which a slab of rows may be all that is there: operands stand at row zero, operands that live
+/// in a tile buffer get their offset inside a row for an address.
 fn bind_step(
     bases: &Bases,
+    slab: Option<&Slab>,
     plan: &FusedPlan,
     stores: &[Arc<Store>],
     params: &[Value],
@@ -304,12 +322,16 @@ fn bind_step(
 ) -> Result<BoundStep> {
     let bound = |spot: &Spot, store: &Arc<Store>| -> Result<(Operand, Option<usize>)> {
         let local = locals.iter().position(|(s, _)| *s == spot.store);
-        let base = match local {
-            Some(_) => std::ptr::null_mut(),
-            None => bases.of(store)?,
-        };
-        let ptr = base.wrapping_add(spot.view.offset);
-        Ok((Operand { ptr, dtype: spot.view.dtype, strides: spot.view.strides.clone() }, local))
+        if local.is_some() {
+            let ptr = std::ptr::without_provenance_mut(spot.view.offset);
+            return Ok((Operand { ptr, dtype: spot.view.dtype, strides: spot.view.strides.clone() }, local));
+        }
+        let mut operand = address(bases, spot, slab, store)?;
+        if let Some(slab) = slab {
+            let before = operand.strides.get(slab.axis).map_or(0, |s| s.wrapping_mul(slab.range.start as isize));
+            operand.ptr = operand.ptr.wrapping_offset(before.wrapping_neg());
+        }
+        Ok((operand, None))
     };
     let (inputs, results) = stores.split_at(plan.operands.len());
     let mut step = BoundStep {
@@ -398,12 +420,12 @@ fn domain_of(plan: &FusedPlan, slab: Option<&Slab>) -> Dims {
 }
 
 fn address(bases: &Bases, spot: &Spot, slab: Option<&Slab>, store: &Store) -> Result<Operand> {
-    let base = bases.of(store)?;
-    let offset = match slab {
-        Some(slab) => mapper::within(&spot.view, slab).offset,
-        None => spot.view.offset,
+    let dtype = spot.view.dtype;
+    let (ptr, strides) = match slab {
+        Some(slab) => bases.locate(store, &mapper::within(&spot.view, slab))?,
+        None => bases.locate(store, &spot.view)?,
     };
-    Ok(Operand { ptr: base.wrapping_add(offset), dtype: spot.view.dtype, strides: spot.view.strides.clone() })
+    Ok(Operand { ptr, dtype, strides })
 }
 
 /// The domain, operands and outputs of a task, or of a slab of it, in memory.

@@ -1,6 +1,7 @@
 //! Recording: the calls the front makes. Each returns at once; small work on data that is there runs inline.
 
 use crate::array::{Array, UNSIZED};
+use crate::dot;
 use crate::error::{ErrorKind, ExecError};
 use crate::inline;
 use crate::ledger::TRACKED;
@@ -267,14 +268,17 @@ fn map_through_copies(op: MapOp, ins: &[Operand], outs: &[&Array], mask: Option<
 
 /// Adds an operation to the window. Where foreign code sees the bytes, it is waited for.
 fn push(op: crate::operation::Operation) -> Result<u8> {
-    let exposed = op
-        .reads()
-        .chain(&op.outs)
-        .any(|p| p.store.exposed.load(Ordering::Acquire) > 0)
-        .then(|| op.outs[0].store.clone());
+    let seen = |s: &Arc<Store>| s.exposed.load(Ordering::Acquire) > 0 || s.lent.load(Ordering::Acquire) > 0;
+    let exposed = op.reads().chain(&op.outs).any(|p| seen(&p.store)).then(|| {
+        let outs: SmallVec<[Arc<Store>; 2]> = op.outs.iter().map(|p| p.store.clone()).collect();
+        (outs, op.at)
+    });
     WINDOW.push(op);
-    if let Some(store) = exposed {
-        sync::wait_for(&store, || false)?;
+    if let Some((outs, at)) = exposed {
+        sync::wait_for(&outs[0], || false)?;
+        for store in outs.iter().filter(|s| s.lent.load(Ordering::Acquire) > 0) {
+            store.return_to_lent().map_err(|e| ExecError::no_memory(e, "array", at))?;
+        }
     }
     Ok(0)
 }
@@ -346,8 +350,12 @@ pub fn library(op: Box<dyn LibraryOp>, ins: &[&Array], outs: &[&Array], at: impl
         inline::counted(op.name());
         return run_library(&*op, ins, outs);
     }
+    let at = at();
+    if let Some(done) = dot::record(&*op, ins, outs, at) {
+        return done;
+    }
     let inputs: SmallVec<[Operand; 4]> = ins.iter().map(|a| Operand::Array(a)).collect();
-    push(inline::operation(Kind::Library(op), &inputs, outs, None, at())).map(|_| 0)
+    push(inline::operation(Kind::Library(op), &inputs, outs, None, at)).map(|_| 0)
 }
 
 /// Input `k` is copied first, because an output overlaps it.

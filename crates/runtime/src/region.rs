@@ -4,7 +4,11 @@
 use crate::ranges::Ranges;
 use parking_lot::Mutex;
 
-pub struct Region(Mutex<Ranges>);
+pub struct Region {
+    free: Mutex<Ranges>,
+    /// Pages of blocks that are given back go to the system.
+    lazy: bool,
+}
 
 impl Region {
     /// Reserves `bytes` of address space, if the system lets us.
@@ -26,19 +30,26 @@ impl Region {
         }
         let mut free = Ranges::none();
         free.give((p as usize).next_multiple_of(align), bytes);
-        Some(Region(Mutex::new(free)))
+        Some(Region { free: Mutex::new(free), lazy: true })
+    }
+
+    /// Blocks of memory that somebody else has made, and keeps for as long as there are any.
+    pub fn over(start: *mut u8, bytes: usize) -> Region {
+        let mut free = Ranges::none();
+        free.give(start as usize, bytes);
+        Region { free: Mutex::new(free), lazy: false }
     }
 
     /// The lowest range of `size` bytes that starts at a multiple of `align`.
     pub fn take(&self, size: usize, align: usize) -> Option<*mut u8> {
-        self.0.lock().take(size, align).map(|at| at as *mut u8)
+        self.free.lock().take(size, align).map(|at| at as *mut u8)
     }
 
     /// Asks for pages of one NUMA domain. Where the system refuses, it places them as it likes.
     pub fn bind_to(&self, domain: usize) {
         const PREFERRED: libc::c_long = 1;
         let mask: u64 = 1 << domain.min(63);
-        let free = self.0.lock();
+        let free = self.free.lock();
         let Some((start, length)) = free.extent() else { return };
         // SAFETY: a policy on a range of ours; it changes no contents.
         unsafe { libc::syscall(libc::SYS_mbind, start, length, PREFERRED, &mask as *const u64, 64u64, 0u64) };
@@ -50,9 +61,9 @@ impl Region {
     /// The range must come from `take(size, _)` and not be used afterwards.
     pub unsafe fn give(&self, block: *mut u8, size: usize) {
         // Others may lie on the same page as a small block.
-        if size >= 4096 {
+        if self.lazy && size >= 4096 {
             libc::madvise(block as *mut libc::c_void, size, libc::MADV_DONTNEED);
         }
-        self.0.lock().give(block as usize, size);
+        self.free.lock().give(block as usize, size);
     }
 }

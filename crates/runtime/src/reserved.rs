@@ -5,7 +5,7 @@ use crate::gpu;
 use crate::memory::Memory;
 use crate::region::Region;
 use numloom_config::{Domain, GpuBackend, Machine};
-use numloom_cuda::{CudaError, Device};
+use numloom_cuda::{CudaError, Device, Pinned};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock, OnceLock};
 
@@ -26,6 +26,8 @@ pub struct Reserved {
 /// Where the bytes of a pool really are.
 enum Backing {
     Host(OnceLock<Option<Region>>),
+    /// Host memory that the GPU's driver has pinned, all at once when the first block is asked for.
+    Pinned(Arc<Device>, OnceLock<Option<(Region, Pinned)>>),
     Gpu(Arc<Device>),
 }
 
@@ -59,8 +61,9 @@ static ALL: LazyLock<All> = LazyLock::new(|| {
         pools.extend((0..settings.gpus.min(64)).map(|k| pool(Memory::Framebuffer(k as u8), settings.fbmem)));
     } else {
         let gpus = gpu::open(settings.gpus.min(64));
-        if !gpus.is_empty() {
-            pools.push(pool(Memory::ZeroCopy, settings.zcmem));
+        if let Some(first) = gpus.first() {
+            let pinned = Backing::Pinned(first.clone(), OnceLock::new());
+            pools.push(over(Memory::ZeroCopy, settings.zcmem, pinned));
         }
         for (k, device) in gpus.into_iter().enumerate() {
             let free = device.memory().map_or(0, |(free, _)| free / 10 * 9);
@@ -138,12 +141,29 @@ impl Reserved {
     pub fn gpu(&self) -> Option<&Arc<Device>> {
         match &self.backing {
             Backing::Gpu(device) => Some(device),
-            Backing::Host(_) => None,
+            Backing::Host(_) | Backing::Pinned(..) => None,
         }
     }
 
+    /// Whether GPUs copy from and to it without a detour.
+    pub fn is_pinned(&self) -> bool {
+        matches!(&self.backing, Backing::Pinned(..)) && self.region().is_some()
+    }
+
     fn region(&self) -> Option<&Region> {
-        let Backing::Host(region) = &self.backing else { return None };
+        let region = match &self.backing {
+            Backing::Host(region) => region,
+            Backing::Pinned(device, made) => {
+                let pin = || {
+                    // Room for blocks to start at whole pages.
+                    let memory = device.pinned(self.capacity.checked_add(PAGE)?).ok()?;
+                    let start = memory.ptr().wrapping_add(memory.ptr().align_offset(PAGE));
+                    Some((Region::over(start, self.capacity), memory))
+                };
+                return made.get_or_init(pin).as_ref().map(|(region, _)| region);
+            }
+            Backing::Gpu(_) => return None,
+        };
         // Twice what may be used: room for blocks of any size between others.
         let made = region.get_or_init(|| {
             let region = Region::reserve(self.capacity.saturating_mul(2), PAGE)?;

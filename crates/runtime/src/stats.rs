@@ -1,5 +1,6 @@
 //! Counters for `numloom.stats()`: one row each.
 
+use crate::kept;
 use crate::profile;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -12,6 +13,9 @@ macro_rules! counters {
             let mut rows = vec![$((stringify!($name), $name.load(Ordering::Relaxed), $help)),*];
             // What ran inline is counted once as it runs, and added here.
             rows[0].1 += INLINE.load(Ordering::Relaxed);
+            if let Some(live) = rows.iter_mut().find(|r| r.0 == "LIVE_BYTES") {
+                live.1 = live.1.saturating_sub(kept::bytes() as u64);
+            }
             rows
         }
     };

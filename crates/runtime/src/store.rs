@@ -1,6 +1,7 @@
 //! A store: a logical array of bytes, with the line that made it and its memory once it has one.
 
 use crate::error::ExecError;
+use crate::grid::Grid;
 use crate::ledger;
 use crate::memory::{Memory, NoMemory};
 use crate::placed::{self, Replica};
@@ -8,10 +9,10 @@ use crate::pool;
 use crate::profile;
 use crate::provenance::Provenance;
 use crate::reserved;
-use crate::spans::Span;
 use crate::spill;
 use crate::task::Task;
-use numloom_ir::{DType, Dims, ScalarOp, Value, View};
+use numloom_ir::view::Order;
+use numloom_ir::{DType, ScalarOp, Value, View};
 use parking_lot::Mutex;
 use smallvec::SmallVec;
 use std::alloc::Layout;
@@ -28,8 +29,8 @@ pub struct Store {
     /// Its bytes in several memories; empty while the address says it all.
     pub(crate) placed: Mutex<Vec<Replica>>,
     pub(crate) provenance: Provenance,
-    /// Type and extents of a store large enough to be told of.
-    extent: OnceLock<Box<(DType, Dims)>>,
+    /// The view that has all of it, of a store that is large enough to be told of or lies in several memories.
+    extent: OnceLock<Box<View>>,
     /// Python handles; 0 means nobody outside the window can read it any more.
     pub(crate) handles: AtomicU32,
     /// Operations recorded and not yet retired that read, and that write, this store.
@@ -37,6 +38,8 @@ pub struct Store {
     pub(crate) pending_writes: AtomicU32,
     /// Foreign code (NumPy, a buffer) sees the bytes: operations on it are not deferred.
     pub(crate) exposed: AtomicU32,
+    /// Foreign code sees the bytes on a device; see `lent`.
+    pub(crate) lent: AtomicU32,
     /// Counts recorded writes, so that what was derived from the contents knows when it is stale.
     version: AtomicU64,
     pub(crate) symbol: Option<Symbol>,
@@ -185,6 +188,7 @@ impl Store {
             pending_reads: AtomicU32::new(0),
             pending_writes: AtomicU32::new(0),
             exposed: AtomicU32::new(0),
+            lent: AtomicU32::new(0),
             version: AtomicU64::new(0),
             symbol: None,
             origin: None,
@@ -201,16 +205,32 @@ impl Store {
     #[inline]
     pub(crate) fn note_extent(&self, view: &View) {
         if self.nbytes() >= ledger::TRACKED {
-            let _ = self.extent.set(Box::new((view.dtype, view.shape.clone())));
+            let _ = self.extent.set(Box::new(view.clone()));
         }
     }
 
-    /// Type and extents of what it holds; bytes where nobody said.
-    pub(crate) fn extent(&self) -> (DType, Dims) {
-        match self.extent.get() {
-            Some(e) => (**e).clone(),
-            None => (DType::U8, Dims::from_slice(&[self.nbytes()])),
-        }
+    /// Type, extents and order of what it holds; bytes where nobody said.
+    pub(crate) fn extent(&self) -> View {
+        let bytes = || View::dense(DType::U8, &[self.nbytes()], Order::C);
+        let known = self.extent.get().filter(|v| v.nbytes() == self.nbytes());
+        known.map_or_else(bytes, |v| (**v).clone())
+    }
+
+    /// Its bytes in rows; all of them one row where nobody has said yet how it is used.
+    pub(crate) fn grid(&self) -> Grid {
+        let known = self.extent.get().and_then(|v| Grid::of(v)).filter(|g| g.nbytes() == self.nbytes());
+        known.unwrap_or_else(|| Grid::flat(self.nbytes()))
+    }
+
+    /// The same for good: from here on what is known of its bytes is known of boxes in this grid. If nobody has said
+    /// how it is used, a view that has all of it says so now.
+    pub(crate) fn settled_grid(&self, seen: Option<&View>) -> Grid {
+        self.extent.get_or_init(|| {
+            let tells = |v: &&View| v.nbytes() == self.nbytes() && Grid::of(v).is_some();
+            let bytes = || View::dense(DType::U8, &[self.nbytes()], Order::C);
+            Box::new(seen.filter(tells).cloned().unwrap_or_else(bytes))
+        });
+        self.grid()
     }
 
     /// A store whose length is not known yet.
@@ -299,7 +319,7 @@ impl Store {
     /// To SYSTEM_MEM or to pinned memory, and nowhere else, unless it is there or in use.
     pub(crate) fn move_to_host(&self, memory: Memory) -> Result<(), NoMemory> {
         if self.is_away() {
-            self.at_home(&(0..self.nbytes()), true)?;
+            self.at_home(None, true)?;
         }
         let (p, n) = (self.ptr(), self.nbytes());
         if p.is_null() || self.memory_of(p) == memory {
@@ -350,7 +370,7 @@ impl Store {
         if ledger::is_tracked(old, n) {
             ledger::moved(from, to, memory);
         } else {
-            ledger::note(to, memory, 0..n, self, "offload_to", self.provenance);
+            ledger::note_whole(to, memory, self, "offload_to", self.provenance);
         }
         self.data.store(to, Ordering::Release);
         // SAFETY: nobody has the old address any more.
@@ -370,10 +390,10 @@ impl Store {
         if p.is_null() { self.allocate("array", self.provenance) } else { Ok(p) }
     }
 
-    /// The address where these bytes can be read on the host, allocating on first use.
-    pub(crate) fn for_host(&self, span: &Span) -> Result<*mut u8, NoMemory> {
+    /// The address where a view can be read on the host, allocating on first use.
+    pub(crate) fn for_host(&self, view: &View) -> Result<*mut u8, NoMemory> {
         if self.is_away() {
-            return self.at_home(span, self.exposed.load(Ordering::Acquire) > 0);
+            return self.at_home(Some(view), self.exposed.load(Ordering::Acquire) > 0);
         }
         self.materialise()
     }
@@ -387,7 +407,7 @@ impl Store {
 
     fn allocate(&self, op: &'static str, at: Provenance) -> Result<*mut u8, NoMemory> {
         if self.is_away() {
-            return self.at_home(&(0..self.nbytes()), true);
+            return self.at_home(None, true);
         }
         let n = self.nbytes();
         let (p, memory) = allocate_host(n).map_err(|mut e| {
@@ -396,7 +416,7 @@ impl Store {
         })?;
         match self.data.compare_exchange(std::ptr::null_mut(), p, Ordering::AcqRel, Ordering::Acquire) {
             Ok(_) => {
-                ledger::note(p, memory, 0..n, self, op, at);
+                ledger::note_whole(p, memory, self, op, at);
                 Ok(p)
             }
             Err(_) => {

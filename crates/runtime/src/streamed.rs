@@ -3,6 +3,7 @@
 use crate::chain::ChainRun;
 use crate::error::{ErrorKind, ExecError};
 use crate::gpu;
+use crate::loan::Loan;
 use crate::mapper::{self, Mapping, Part, Slab, Touch};
 use crate::memory::Memory;
 use crate::operation::Operation;
@@ -40,8 +41,9 @@ pub fn run(work: &Work, task: &FusedTask, memory: Memory) -> Option<Result<Prepa
     }))
 }
 
-/// Holds one slab after another on a device and works on each. What fails before any has been worked on is the caller's
-/// to try in another way; after that nothing may run again, and what was to be written says why it was not.
+/// Has one slab after another on a device and works on each. All memory is taken before the first, so want of memory
+/// is found while nothing has changed, and the caller may try in another way. What fails later is the device; then
+/// nothing may run again, and what was to be written says why it was not.
 fn through(
     memory: Memory,
     ops: &[Operation],
@@ -52,14 +54,16 @@ fn through(
     let mut mapping = Mapping::begin(vec![Part { memory, slab: None }]);
     // What is there in full would leave no room for what is not.
     placed::evict(memory, usize::MAX);
+    let take = || Loan::take(memory, touches, slabs, ops);
+    let mut loan = take().or_else(|_| {
+        placed::evict(memory, usize::MAX);
+        take()
+    })?;
     for (k, slab) in slabs.iter().enumerate() {
-        let held = mapping.hold_some(memory, slab, touches, ops).or_else(|_| {
-            mapping.let_go();
-            placed::evict(memory, usize::MAX);
-            mapping.hold_some(memory, slab, touches, ops)
-        });
-        let done = held.and_then(|()| {
+        let borrowed = mapping.borrow(memory, slab, touches, ops, &loan.blocks);
+        let done = borrowed.and_then(|()| {
             mapping.commit();
+            loan.begun = true;
             let bases = Bases::Held(std::mem::replace(&mut mapping, Mapping::begin(Vec::new())), memory);
             let done = work_on(&bases, k);
             if let Bases::Held(back, _) = bases {
@@ -67,7 +71,7 @@ fn through(
             }
             done
         });
-        mapping.let_go();
+        let done = done.and(mapping.give_back(ops));
         match done {
             Ok(()) => {}
             Err(e) if k == 0 => return Err(e),
@@ -90,7 +94,7 @@ pub fn run_chain(
     memory: Memory,
     rows: usize,
     tile: usize,
-    bind: impl Fn(&Bases) -> Result<ChainRun, ExecError>,
+    bind: impl Fn(&Bases, Option<&Slab>) -> Result<ChainRun, ExecError>,
 ) -> Option<Result<Prepared, ExecError>> {
     let tiles = rows.div_ceil(tile);
     let slab = |tiles: &Range<usize>| Slab { axis: 0, range: tiles.start * tile..(tiles.end * tile).min(rows) };
@@ -111,7 +115,7 @@ pub fn run_chain(
         return None;
     }
     Some(through(memory, ops, touches, &slabs, |bases, k| {
-        bind(bases).map(|run| {
+        bind(bases, Some(&slabs[k])).map(|run| {
             for tile in cuts[k].clone() {
                 // SAFETY: as in `run`; the rows of the tile are held.
                 work.flags.fetch_or(unsafe { run.run(tile) }, Ordering::Relaxed);

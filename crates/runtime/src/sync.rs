@@ -3,6 +3,7 @@
 use crate::array::{Array, UNSIZED};
 use crate::error::{ErrorKind, ExecError, FpReport};
 use crate::gpu;
+use crate::memory::Memory;
 use crate::profile;
 use crate::retire;
 use crate::stats;
@@ -40,7 +41,7 @@ fn settle(store: &Store, interrupted: impl Fn() -> bool) -> bool {
     if store.is_settled() {
         return true;
     }
-    WINDOW.flush();
+    WINDOW.flush_to_wait();
     profile::waits_for(store);
     SCHEDULER.wait(|| store.is_settled() || taint::of(store).is_some(), interrupted)
 }
@@ -67,8 +68,7 @@ pub fn is_ready(a: &Array) -> bool {
 /// Waits for everything recorded so far.
 pub fn sync_all(interrupted: impl Fn() -> bool) -> Result<bool> {
     stats::count(&stats::SYNCS, 1);
-    WINDOW.flush();
-    if !SCHEDULER.wait(|| SCHEDULER.in_flight() == 0, interrupted) {
+    if !WINDOW.finish(|| SCHEDULER.in_flight() == 0, interrupted) {
         return Ok(false);
     }
     gpu::wait_for_all()?;
@@ -97,8 +97,7 @@ pub fn resolve(a: &mut Array) -> Result<()> {
 /// The address of the view's first element. The array must be ready; memory is made if nothing wrote it yet.
 pub fn data(a: &Array) -> Result<*mut u8> {
     profile::read(&a.store);
-    let (low, high) = a.view.byte_bounds();
-    let base = a.store.for_host(&(low..high)).map_err(|e| ExecError::no_memory(e, "array", a.store.provenance))?;
+    let base = a.store.for_host(&a.view).map_err(|e| ExecError::no_memory(e, "array", a.store.provenance))?;
     // SAFETY: a view's offset lies inside its store.
     Ok(unsafe { base.add(a.view.offset) })
 }
@@ -116,8 +115,7 @@ pub fn expose(a: &Array) -> Exposure {
 /// Waits for everything recorded that touches the store.
 pub(crate) fn wait_until_idle(store: &Store) {
     if !store.is_idle() {
-        WINDOW.flush();
-        SCHEDULER.wait(|| store.is_idle() || taint::of(store).is_some(), || false);
+        WINDOW.finish(|| store.is_idle() || taint::of(store).is_some(), || false);
     }
 }
 
@@ -139,7 +137,7 @@ pub(crate) fn show_progress() {
     if last.is_none_or(|t| t.elapsed() >= PROGRESS) {
         *last = Some(Instant::now());
         let done = stats::TASKS.load(Ordering::Relaxed);
-        let live = stats::LIVE_BYTES.load(Ordering::Relaxed) >> 20;
+        let live = Memory::System.live() >> 20;
         eprintln!("numloom: {} tasks to go, {done} done, {live} MiB of arrays", SCHEDULER.in_flight());
     }
 }

@@ -3,12 +3,14 @@
 use crate::node;
 use crate::operation::{Kind, Operation};
 use crate::plan::{self, TaskPlan, TaskWork};
+use crate::prepare;
 use crate::profile::{self, Doing, Lane, Span};
 use crate::reserved;
 use crate::slices;
 use crate::spill;
 use crate::stats;
 use crate::store::{Access, Store};
+use crate::swap;
 use crate::task::{Payload, SCHEDULER, Task, Work};
 use numloom_ir::{Overlap, View};
 use numloom_profile::record::TaskRecord;
@@ -66,6 +68,10 @@ enum Reason {
 /// Most operations of a loop over slices that are kept to become one task: some tens of milliseconds of recording.
 const LONGEST_KEPT: usize = 1 << 16;
 
+/// A library operation on so many elements is handed to a GPU at once, with all that was recorded before it: the GPU
+/// works while Python records on, and a loop with one in it is cut in the same place every time.
+const HEAVY: usize = 1 << 20;
+
 /// Tasks launched and not over before recording waits for some: bounds what a long loop piles up.
 const MOST_IN_FLIGHT: usize = 8192;
 
@@ -117,6 +123,7 @@ impl Window {
         start();
         op.announce();
         stats::count(&stats::OPERATIONS, 1);
+        let heavy = matches!(op.kind, Kind::Library(_)) && reserved::are_gpus() && prepare::elements_of(&op) >= HEAVY;
         if profile::on() {
             op.recorded = profile::record::recorded(profile::place(op.at));
         }
@@ -131,7 +138,7 @@ impl Window {
             SCHEDULER.wait(|| SCHEDULER.in_flight() < MOST_IN_FLIGHT / 2, || false);
         }
         let limit = numloom_config::current().window_size;
-        if length >= limit && limit <= SHORT_WINDOW || length >= limit * 4 {
+        if heavy || length >= limit && limit <= SHORT_WINDOW || length >= limit * 4 {
             self.flush();
             profile::record::returned();
         } else if length % limit == 0 || self.utility_sleeps.load(Ordering::Relaxed) {
@@ -146,10 +153,23 @@ impl Window {
 
     /// Turns everything recorded so far into tasks.
     pub fn flush(&self) {
-        self.flush_for(Reason::Wanted);
+        self.flush_for(Reason::Wanted, false);
     }
 
-    fn flush_for(&self, reason: Reason) {
+    /// Turns everything recorded so far into tasks, and helps until `over` holds; false when interrupted.
+    pub fn finish(&self, over: impl Fn() -> bool + Sync, interrupted: impl Fn() -> bool) -> bool {
+        self.flush_to_wait();
+        SCHEDULER.wait(over, interrupted)
+    }
+
+    /// Turns everything recorded so far into tasks, by a thread that waits for them next.
+    pub fn flush_to_wait(&self) {
+        // Tasks for a GPU are short here: handing them to another thread takes longer than doing them.
+        self.flush_for(Reason::Wanted, reserved::are_gpus());
+    }
+
+    /// `stays`: this thread waits for tasks next.
+    fn flush_for(&self, reason: Reason, stays: bool) {
         let _turn = self.analysing.lock();
         let mut ops = {
             let mut ops = self.ops.lock();
@@ -189,9 +209,13 @@ impl Window {
         stats::count(&stats::WINDOWS, 1);
         let mut span = Span::new(Lane::Utility, Doing::Analyse);
         span.count(ops.len());
-        let nodes = node::build(&ops);
+        let mut nodes = node::build(&ops);
         drop(span);
         let plan = plan::plan(&nodes, fuse);
+        for s in &plan.swaps {
+            let [temporary, array] = [s.temporary, s.array].map(|id| &nodes.stores[id as usize].store);
+            nodes.stores[s.temporary as usize].store = swap::stand_in(temporary, array);
+        }
         let mut span = Span::new(Lane::Utility, Doing::Launch);
         span.count(plan.tasks.len());
         let mut ops: Vec<Option<Operation>> = ops.into_iter().map(Some).collect();
@@ -203,7 +227,7 @@ impl Window {
         }
 
         for t in &plan.tasks {
-            launch(t, &nodes, &mut ops);
+            launch(t, &nodes, &mut ops, stays);
         }
     }
 
@@ -259,7 +283,7 @@ impl Window {
                 stood_at = 0;
                 // A defect in the analysis must not take the process down; the operations are lost
                 // with their stores, and the next sync point says so.
-                let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| self.flush_for(reason)));
+                let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| self.flush_for(reason, false)));
                 if alone {
                     while SCHEDULER.help() {}
                 }
@@ -290,19 +314,19 @@ impl Window {
 /// Tasks launched and, most of them, not over.
 static LAUNCHED: Mutex<Vec<Weak<Task>>> = Mutex::new(Vec::new());
 
-/// Whether tasks that touch these must follow each other. In several memories bytes are kept and moved in whole
-/// spans, so there the elements between are touched, too.
-fn meet(a: &View, b: &View) -> bool {
+/// Whether tasks that touch these must follow each other. In several memories bytes are kept and moved in boxes, so
+/// there the elements between those of a view that leaves some out are touched, too.
+fn meet(store: &Store, a: &View, b: &View) -> bool {
     let shared = node::conflict(a, b) != Overlap::Disjoint;
     if shared || reserved::devices() == 0 {
         return shared;
     }
-    let ((a_low, a_high), (b_low, b_high)) = (a.byte_bounds(), b.byte_bounds());
-    a_low < b_high && b_low < a_high
+    let grid = store.grid();
+    grid.cover(a).meets(&grid.cover(b))
 }
 
 /// Makes the task, draws its edges to tasks in flight, and hands it to the scheduler.
-fn launch(plan: &TaskPlan, nodes: &node::Nodes, ops: &mut [Option<Operation>]) {
+fn launch(plan: &TaskPlan, nodes: &node::Nodes, ops: &mut [Option<Operation>], stays: bool) {
     let own: Vec<Operation> = plan.ops.iter().filter_map(|&i| ops[i as usize].take()).collect();
     let recorded: u32 = own.iter().map(|o| o.times).sum();
     if recorded > 1 {
@@ -327,8 +351,9 @@ fn launch(plan: &TaskPlan, nodes: &node::Nodes, ops: &mut [Option<Operation>]) {
     let mut work = Work::new(payload, own);
     if record.is_some() {
         for (store, view, writes) in &plan.accesses {
-            for a in nodes.stores[*store as usize].store.accesses.lock().iter() {
-                if (*writes || a.writes) && meet(&a.view, view) {
+            let store = &nodes.stores[*store as usize].store;
+            for a in store.accesses.lock().iter() {
+                if (*writes || a.writes) && meet(store, &a.view, view) {
                     profile::follows(&mut record, &a.task);
                 }
             }
@@ -337,10 +362,11 @@ fn launch(plan: &TaskPlan, nodes: &node::Nodes, ops: &mut [Option<Operation>]) {
     }
     let task = Arc::new(Task::new(work));
     for (store, view, writes) in &plan.accesses {
-        let mut accesses = nodes.stores[*store as usize].store.accesses.lock();
+        let store = &nodes.stores[*store as usize].store;
+        let mut accesses = store.accesses.lock();
         accesses.retain(|a| !a.task.is_over());
         for a in accesses.iter() {
-            if (*writes || a.writes) && meet(&a.view, view) {
+            if (*writes || a.writes) && meet(store, &a.view, view) {
                 task.follow(&a.task);
             }
         }
@@ -355,5 +381,5 @@ fn launch(plan: &TaskPlan, nodes: &node::Nodes, ops: &mut [Option<Operation>]) {
     }
     launched.push(Arc::downgrade(&task));
     drop(launched);
-    SCHEDULER.launch(&task);
+    SCHEDULER.launch(&task, stays);
 }

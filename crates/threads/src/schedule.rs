@@ -8,12 +8,23 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
+/// What a sleeping caller waits for: asked under the lock of the queue, and gone from the list when the caller is.
+struct Watch(*const (dyn Fn() -> bool + Sync));
+
+// SAFETY: what it points to may be called from any thread, and stays there while it is in the list.
+unsafe impl Send for Watch {}
+
 pub struct Scheduler<J: Job> {
     ready: Mutex<VecDeque<Arc<Task<J>>>>,
-    /// Something to do, or something is over.
-    changed: Condvar,
-    /// Threads that wait for `changed`.
+    /// Changed and looked through under the lock of `ready` alone.
+    watches: Mutex<Vec<Watch>>,
+    /// Something to do: workers sleep here.
+    work_came: Condvar,
     sleepers: AtomicUsize,
+    /// What a caller waits for is over, a binding that starves may try again, or there is more to do than workers: all of
+    /// those sleep here.
+    changed: Condvar,
+    watchers: AtomicUsize,
     in_flight: AtomicUsize,
     /// Tasks taken from the queue and not over: they hold memory, or are about to.
     busy: AtomicUsize,
@@ -37,8 +48,11 @@ impl<J: Job> Scheduler<J> {
     pub const fn new() -> Scheduler<J> {
         Scheduler {
             ready: Mutex::new(VecDeque::new()),
-            changed: Condvar::new(),
+            watches: Mutex::new(Vec::new()),
+            work_came: Condvar::new(),
             sleepers: AtomicUsize::new(0),
+            changed: Condvar::new(),
+            watchers: AtomicUsize::new(0),
             in_flight: AtomicUsize::new(0),
             busy: AtomicUsize::new(0),
             starving: AtomicUsize::new(0),
@@ -67,6 +81,7 @@ impl<J: Job> Scheduler<J> {
     pub fn stop(&'static self) {
         self.stop.store(true, Ordering::Release);
         let _guard = self.ready.lock();
+        self.work_came.notify_all();
         self.changed.notify_all();
         drop(_guard);
         for h in self.workers.lock().drain(..) {
@@ -79,18 +94,38 @@ impl<J: Job> Scheduler<J> {
         self.in_flight.load(Ordering::Acquire)
     }
 
-    /// Takes over a task whose edges are all drawn.
-    pub fn launch(&self, task: &Arc<Task<J>>) {
+    /// Takes over a task whose edges are all drawn. `stays`: this thread waits next, so one task needs nobody else.
+    pub fn launch(&self, task: &Arc<Task<J>>, stays: bool) {
         self.in_flight.fetch_add(1, Ordering::AcqRel);
         if task.arrive() {
-            self.ready.lock().push_back(task.clone());
-            self.wake();
+            let mut ready = self.ready.lock();
+            ready.push_back(task.clone());
+            let mine = stays && !self.workers_bind.load(Ordering::Acquire) && ready.len() == 1;
+            drop(ready);
+            self.wake(!mine as usize);
         }
     }
 
-    /// To be called after a change made under the lock of `ready`: whoever sleeps counted itself under it.
-    fn wake(&self) {
-        if self.sleepers.load(Ordering::Acquire) > 0 {
+    /// There is work for so many more threads. To be called after a change made under the lock of `ready`: whoever
+    /// sleeps counted itself under it.
+    fn wake(&self, threads: usize) {
+        let asleep = self.sleepers.load(Ordering::Acquire);
+        if threads >= asleep && asleep > 1 {
+            self.work_came.notify_all();
+        } else {
+            for _ in 0..threads.min(asleep) {
+                self.work_came.notify_one();
+            }
+        }
+        // One that sleeps may have been called before and not be up yet.
+        if threads > 0 && threads >= asleep {
+            self.tell();
+        }
+    }
+
+    /// Something changed that those who wait may wait for. To be called like `wake`.
+    fn tell(&self) {
+        if self.watchers.load(Ordering::Acquire) > 0 {
             self.changed.notify_all();
         }
     }
@@ -101,7 +136,7 @@ impl<J: Job> Scheduler<J> {
                 let mut ready = self.ready.lock();
                 if ready.is_empty() && !self.stop.load(Ordering::Acquire) {
                     self.sleepers.fetch_add(1, Ordering::AcqRel);
-                    self.changed.wait(&mut ready);
+                    self.work_came.wait(&mut ready);
                     self.sleepers.fetch_sub(1, Ordering::AcqRel);
                 }
             }
@@ -113,22 +148,23 @@ impl<J: Job> Scheduler<J> {
         self.help_until(None, true)
     }
 
-    /// As `help`, but leaves a task to others after the first tile that ends past `end`.
+    /// As `help`, but leaves a task to others after the first tile that ends past `end`. Whoever calls it with
+    /// `binding` looks into the queue again afterwards, or sees to it that somebody does.
     fn help_until(&self, end: Option<Deadline>, binding: bool) -> bool {
         let Some(task) = self.choose(binding) else { return false };
         if !task.is_bound() {
             task.bind();
-            self.advance(&task, 0);
+            self.advance(&task, 0, binding);
         }
-        self.run_tiles(&task, end);
+        self.run_tiles(&task, end, binding);
         true
     }
 
-    fn run_tiles(&self, task: &Arc<Task<J>>, end: Option<Deadline>) {
+    fn run_tiles(&self, task: &Arc<Task<J>>, end: Option<Deadline>, stays: bool) {
         task.job.entered();
         while let Some((phase, tile)) = task.claim() {
             if task.run(phase, tile) {
-                self.advance(task, phase + 1);
+                self.advance(task, phase + 1, stays);
             } else if end.is_some_and(Deadline::passed) {
                 // With tiles left, the task still stands in the queue.
                 break;
@@ -150,13 +186,13 @@ impl<J: Job> Scheduler<J> {
         let bound = ready.iter().find(|t| t.is_bound() && t.has_tiles()).cloned();
         if let Some(task) = bound {
             drop(ready);
-            self.run_tiles(&task, None);
+            self.run_tiles(&task, None, false);
             return true;
         }
         self.starving.fetch_add(binding as usize, Ordering::AcqRel);
-        self.sleepers.fetch_add(1, Ordering::AcqRel);
+        self.watchers.fetch_add(1, Ordering::AcqRel);
         self.changed.wait(&mut ready);
-        self.sleepers.fetch_sub(1, Ordering::AcqRel);
+        self.watchers.fetch_sub(1, Ordering::AcqRel);
         self.starving.fetch_sub(binding as usize, Ordering::AcqRel);
         if binding {
             self.alone.store(false, Ordering::Release);
@@ -185,30 +221,51 @@ impl<J: Job> Scheduler<J> {
         }
     }
 
-    /// Opens the next phase that has tiles, from `phase` on, or retires the task.
-    fn advance(&self, task: &Arc<Task<J>>, phase: usize) {
-        let Some(phase) = task.phase_from(phase) else { return self.retire(task) };
+    /// Opens the next phase that has tiles, from `phase` on, or retires the task. `stays`: this thread looks into the
+    /// queue when it is done here.
+    fn advance(&self, task: &Arc<Task<J>>, phase: usize, stays: bool) {
+        let Some(phase) = task.phase_from(phase) else { return self.retire(task, stays) };
         task.open_phase(phase);
         // A single tile is for the thread that is here.
         if task.tiles(phase) > 1 {
             self.ready.lock().push_front(task.clone());
-            self.wake();
+            self.wake(task.tiles(phase) - 1);
+            self.tell();
         }
     }
 
-    fn retire(&self, task: &Arc<Task<J>>) {
+    fn retire(&self, task: &Arc<Task<J>>, stays: bool) {
         let next = task.retire();
         self.busy.fetch_sub(1, Ordering::AcqRel);
         self.in_flight.fetch_sub(1, Ordering::AcqRel);
         // Even with nothing to add: whoever waits for this task looks under the lock before it sleeps.
         let mut ready = self.ready.lock();
+        let more = next.len().saturating_sub(stays as usize);
         ready.extend(next);
-        self.wake();
+        // A caller is only called when it need not sleep on: of a thousand short tasks one may be its own.
+        let heard = self.watchers.load(Ordering::Acquire) > 0 && {
+            let watches = self.watches.lock();
+            // SAFETY: see `Watch`.
+            watches.len() < self.watchers.load(Ordering::Acquire) || watches.iter().any(|w| unsafe { (*w.0)() })
+        };
+        drop(ready);
+        self.wake(more);
+        if heard {
+            self.tell();
+        }
     }
 
     /// Helps until `over` holds; asks `interrupted` now and then. False when interrupted.
     /// `over` may depend on what retired jobs did and on `in_flight`.
-    pub fn wait(&self, over: impl Fn() -> bool, interrupted: impl Fn() -> bool) -> bool {
+    pub fn wait(&self, over: impl Fn() -> bool + Sync, interrupted: impl Fn() -> bool) -> bool {
+        let is_over = self.help_or_sleep(&over, interrupted);
+        // What this thread made ready, or launched, and will not take itself.
+        let left = self.ready.lock().iter().filter(|t| !t.is_bound() || t.has_tiles()).count();
+        self.wake(left);
+        is_over
+    }
+
+    fn help_or_sleep(&self, over: &(dyn Fn() -> bool + Sync), interrupted: impl Fn() -> bool) -> bool {
         const PATIENCE: Duration = Duration::from_millis(50);
         let mut end = Deadline::after(PATIENCE);
         loop {
@@ -230,9 +287,17 @@ impl<J: Job> Scheduler<J> {
                 return true;
             }
             if ready.is_empty() || !binding {
-                self.sleepers.fetch_add(1, Ordering::AcqRel);
+                let watch: *const (dyn Fn() -> bool + Sync + '_) = over;
+                // SAFETY: the lifetime is only forgotten; the pointer leaves the list below, under the same lock.
+                let watch: *const (dyn Fn() -> bool + Sync + 'static) = unsafe { std::mem::transmute(watch) };
+                self.watches.lock().push(Watch(watch));
+                self.watchers.fetch_add(1, Ordering::AcqRel);
                 self.changed.wait_for(&mut ready, Duration::from_millis(20));
-                self.sleepers.fetch_sub(1, Ordering::AcqRel);
+                self.watchers.fetch_sub(1, Ordering::AcqRel);
+                let mut watches = self.watches.lock();
+                if let Some(k) = watches.iter().position(|w| std::ptr::addr_eq(w.0, watch)) {
+                    watches.swap_remove(k);
+                }
             }
         }
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import operator
 from typing import Any
 
@@ -12,7 +13,10 @@ from numloom import _core, _products, _reductions, _shape
 from numloom._core import Unsupported, ndarray
 from numloom._creation import identity
 from numloom._fallback import native_in
-from numloom._operands import normalize_axis_index, normalize_axis_tuple, operand
+from numloom._operands import normalize_axis_index, normalize_axis_tuple, operand, target
+from numloom.linalg._factors import svd
+from numloom.linalg._operands import LinAlgError
+from numloom.linalg._solvers import inv
 
 native = native_in("linalg.", numpy.linalg)
 
@@ -65,8 +69,10 @@ def _matrix(x: ndarray, ord: Any, row: int, column: int, keepdims: bool) -> Any:
         raise ValueError("Duplicate axes given.")
     if ord in (None, "fro", "f"):
         return _core.sqrt(_squares(x).sum(axis=(row, column), keepdims=keepdims))
+    if ord in (2, -2, "nuc"):
+        return _singular(x, ord, row, column, keepdims)
     if ord not in (1, -1, numpy.inf, -numpy.inf):
-        raise Unsupported("needs singular values, or an error that NumPy words")
+        raise ValueError("Invalid norm order for matrices.")
     over = row if ord in (1, -1) else column
     other = row + column - over
     sums = _core.absolute(x).sum(axis=over, keepdims=True)
@@ -74,15 +80,33 @@ def _matrix(x: ndarray, ord: Any, row: int, column: int, keepdims: bool) -> Any:
     return made if keepdims else made.squeeze(axis=(row, column))[()]
 
 
+def _singular(x: ndarray, ord: Any, row: int, column: int, keepdims: bool) -> Any:
+    values = operand(svd(_shape.moveaxis(x, (row, column), (-2, -1)), compute_uv=False))
+    if ord == "nuc":
+        made = values.sum(axis=-1)
+    else:
+        made = values.max(axis=-1, initial=0) if ord == 2 else values.min(axis=-1)
+    if not keepdims:
+        return made
+    return operand(made).reshape([1 if axis in (row, column) else n for axis, n in enumerate(x.shape)])
+
+
 @native
 def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:
     x = operand(x)
     if isinstance(axis, tuple | list):
-        raise Unsupported("several axes")
+        return _over_axes(x, normalize_axis_tuple(axis, x.ndim), keepdims, ord)
     if axis is not None:
         return norm(x, axis=axis, keepdims=keepdims, ord=ord)
     made = norm(x.ravel(), axis=0, ord=ord)
     return operand(made).reshape((1,) * x.ndim) if keepdims else made
+
+
+def _over_axes(x: ndarray, axes: tuple[int, ...], keepdims: bool, ord: Any) -> Any:
+    rest = [i for i in range(x.ndim) if i not in axes]
+    lanes = x.transpose([*axes, *rest]).reshape([-1 if axes else 1, *[x.shape[i] for i in rest]])
+    made = norm(lanes, axis=0, ord=ord)
+    return operand(made).reshape([1 if i in axes else n for i, n in enumerate(x.shape)]) if keepdims else made
 
 
 @native
@@ -141,20 +165,68 @@ def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
 
 @native
 def multi_dot(arrays: Any, *, out: Any = None) -> Any:
-    if len(arrays) != 2 or out is not None:
-        raise Unsupported("the best order of several products")
-    return _core.dot(operand(arrays[0]), operand(arrays[1]))
+    if len(arrays) < 2:
+        raise ValueError("Expecting at least two arrays.")
+    factors = [operand(a) for a in arrays]
+    first, last = factors[0].ndim, factors[-1].ndim
+    if first == 1:
+        factors[0] = factors[0][None, :]
+    if last == 1:
+        factors[-1] = factors[-1][:, None]
+    for a in factors:
+        if a.ndim != 2:
+            raise LinAlgError(f"{a.ndim}-dimensional array given. Array must be two-dimensional")
+    if any(a.shape[1] != b.shape[0] for a, b in itertools.pairwise(factors)):
+        raise Unsupported("an error that NumPy words")
+    made = _chain(factors, _best_splits([a.shape[0] for a in factors] + [factors[-1].shape[1]]), 0, len(factors) - 1)
+    if first == 1 and last == 1:
+        made = made[0, 0]
+    elif first == 1 or last == 1:
+        made = made.ravel()
+    if out is None:
+        return made
+    if target(out).shape != made.shape or out.dtype != made.dtype:
+        raise Unsupported("an error that NumPy words")
+    out[...] = made
+    return out
+
+
+def _best_splits(sides: list[int]) -> dict[tuple[int, int], int]:
+    """Where to split the product of matrices i to j, so that the fewest multiplications are made."""
+    count = len(sides) - 1
+    cost = {(i, i): 0 for i in range(count)}
+    split = {}
+    for length in range(1, count):
+        for i in range(count - length):
+            j = i + length
+            options = [cost[i, k] + cost[k + 1, j] + sides[i] * sides[k + 1] * sides[j + 1] for k in range(i, j)]
+            cost[i, j] = min(options)
+            split[i, j] = i + options.index(cost[i, j])
+    return split
+
+
+def _chain(factors: list[ndarray], split: dict[tuple[int, int], int], i: int, j: int) -> Any:
+    if i == j:
+        return factors[i]
+    k = split[i, j]
+    return _core.matmul(_chain(factors, split, i, k), _chain(factors, split, k + 1, j))
 
 
 @native
 def matrix_power(a: Any, n: Any) -> Any:
-    a, n = operand(a), operator.index(n)
-    if n < 0 or a.ndim < 2 or a.shape[-1] != a.shape[-2]:
-        raise Unsupported("needs an inverse, or an error that NumPy words")
+    a = operand(a)
+    if a.ndim < 2 or a.shape[-1] != a.shape[-2]:
+        raise Unsupported("an error that NumPy words")
+    try:
+        n = operator.index(n)
+    except TypeError as error:
+        raise TypeError("exponent must be an integer") from error
     if n == 0:
         made = _core.empty(a.shape, dtype=a.dtype)
         made[...] = identity(a.shape[-1], dtype=a.dtype)
         return made
+    if n < 0:
+        a, n = inv(a), -n
     result = None
     while n:
         if n & 1:

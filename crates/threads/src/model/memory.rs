@@ -1,7 +1,7 @@
 //! Models of binding with too little memory for all: whoever fits alone gets its turn, and nobody sleeps for ever.
 
 use super::check;
-use super::schedule::{wait_for_all, with_workers};
+use super::schedule::{may_stay, wait_for_all, with_workers};
 use crate::primitives::atomic::{AtomicUsize, Ordering};
 use crate::{Job, Scheduler, Task};
 use shuttle::thread;
@@ -81,7 +81,7 @@ fn run_hungry(workers: usize, tasks: &[(usize, &'static [usize])]) {
             Arc::new(Task::new(Hungry { scheduler, used: used.clone(), units, phases, held, retired }))
         };
         let tasks: Vec<_> = tasks.iter().map(task).collect();
-        tasks.iter().for_each(|t| scheduler.launch(t));
+        tasks.iter().for_each(|t| scheduler.launch(t, may_stay()));
         let other = thread::spawn(|| while scheduler.assist(false) {});
         wait_for_all(scheduler);
         other.join().unwrap();

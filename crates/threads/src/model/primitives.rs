@@ -55,6 +55,10 @@ impl Condvar {
         self.wait(guard);
     }
 
+    pub fn notify_one(&self) {
+        self.0.notify_one();
+    }
+
     pub fn notify_all(&self) {
         self.0.notify_all();
     }

@@ -23,6 +23,11 @@ pub fn with_workers<J: Job>(workers: usize, body: impl FnOnce(&'static Scheduler
     drop(unsafe { Box::from_raw(raw) });
 }
 
+/// For a thread that waits next: it may say so.
+pub fn may_stay() -> bool {
+    shuttle::rand::thread_rng().gen_range(0..2) == 0
+}
+
 pub fn wait_for_all<J: Job>(scheduler: &Scheduler<J>) {
     assert!(scheduler.wait(|| scheduler.in_flight() == 0, || false));
 }
@@ -46,7 +51,7 @@ fn diamond(scheduler: &'static Scheduler<Checked>, trouble: Trouble) -> Tasks {
 fn run_diamond(workers: usize, trouble: Trouble) {
     with_workers(workers, |scheduler| {
         let tasks = diamond(scheduler, trouble);
-        tasks.iter().for_each(|t| scheduler.launch(t));
+        tasks.iter().for_each(|t| scheduler.launch(t, may_stay()));
         wait_for_all(scheduler);
         check_over(&tasks);
     });
@@ -62,7 +67,7 @@ fn callers_without_workers_run_everything() {
     check(|| {
         with_workers(0, |scheduler| {
             let tasks = diamond(scheduler, Trouble::None);
-            tasks.iter().for_each(|t| scheduler.launch(t));
+            tasks.iter().for_each(|t| scheduler.launch(t, may_stay()));
             let other = thread::spawn(|| wait_for_all(scheduler));
             wait_for_all(scheduler);
             other.join().unwrap();
@@ -76,7 +81,7 @@ fn workers_finish_without_the_caller() {
     check(|| {
         with_workers(3, |scheduler| {
             let tasks = diamond(scheduler, Trouble::None);
-            tasks.iter().for_each(|t| scheduler.launch(t));
+            tasks.iter().for_each(|t| scheduler.launch(t, false));
             while scheduler.in_flight() > 0 {
                 thread::yield_now();
             }
@@ -90,7 +95,7 @@ fn tiles_of_one_task_are_shared() {
     check(|| {
         with_workers(3, |scheduler| {
             let task = Checked::task(scheduler, &[3, 2, 3], Trouble::None, &[]);
-            scheduler.launch(&task);
+            scheduler.launch(&task, may_stay());
             wait_for_all(scheduler);
             task.job.check_over();
         });
@@ -106,7 +111,7 @@ fn edges_are_drawn_while_predecessors_retire() {
             for i in 0..4 {
                 let recent: Vec<_> = tasks.iter().rev().take(2).collect();
                 let task = Checked::task(scheduler, if i % 2 == 0 { &[1] } else { &[2] }, Trouble::None, &recent);
-                scheduler.launch(&task);
+                scheduler.launch(&task, may_stay());
                 tasks.push(task);
             }
             wait_for_all(scheduler);
@@ -143,8 +148,8 @@ fn no_wake_up_is_lost() {
                 thread::spawn(move || assert!(scheduler.wait(|| task.job.is_retired(), || false)))
             };
             let callers = [wait(&first), wait(&second)];
-            scheduler.launch(&first);
-            scheduler.launch(&second);
+            scheduler.launch(&first, false);
+            scheduler.launch(&second, false);
             callers.into_iter().for_each(|c| c.join().unwrap());
             wait_for_all(scheduler);
             check_over(&vec![first, second]);
@@ -158,7 +163,7 @@ fn an_interrupted_caller_leaves_nothing_behind() {
     check(|| {
         with_workers(1, |scheduler| {
             let task = Checked::task(scheduler, &[3, 2], Trouble::None, &[]);
-            scheduler.launch(&task);
+            scheduler.launch(&task, may_stay());
             let over = scheduler.wait(|| task.job.is_retired(), || true);
             assert!(!over || task.job.is_retired());
             while scheduler.in_flight() > 0 {

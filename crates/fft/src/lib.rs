@@ -1,0 +1,10 @@
+//! Discrete Fourier transforms along one axis as a library operation. `rustfft` and `realfft` transform a lane; this
+//! crate cuts the lanes into tiles, and one long lane into two sweeps of short ones (`split`).
+
+mod lanes;
+mod number;
+mod plans;
+mod split;
+mod transform;
+
+pub use transform::{Fft, Kind};

@@ -1,0 +1,210 @@
+//! Sorting long lanes on all cores: every record goes to the bucket of its first digit, then each bucket is sorted
+//! in the cache of whoever takes it.
+
+use crate::radix::{Scale, scatter, sort_run};
+use crate::scratch::{Buffer, Scratch};
+use crate::sort_key::Ranked;
+use crate::vector::vectorized;
+use crate::walk::{piece, pieces};
+use crate::{LibraryError, RawView};
+use smallvec::SmallVec;
+use std::ops::Range;
+
+/// Elements of a chunk, which is counted and dealt out by one tile.
+const CHUNK: usize = 1 << 17;
+const MOST_CHUNKS: usize = 64;
+/// Elements of a bucket if they spread evenly, and bits of the digit that says which.
+const BUCKET: usize = 1 << 12;
+const DIGIT: std::ops::RangeInclusive<u32> = 4..=11;
+/// Bytes of records from which on they are written past the caches.
+const PAST: usize = 16 << 20;
+
+/// What is kept between the phases.
+#[derive(Default)]
+pub struct Buckets {
+    ranges: Scratch,
+    counts: Scratch,
+    starts: Scratch,
+    records: Scratch,
+}
+
+/// How lanes are cut.
+#[derive(Clone, Copy)]
+pub struct Cutting {
+    pub lanes: usize,
+    pub len: usize,
+    chunks: usize,
+    digit: u32,
+}
+
+/// One lane: where its elements are read and its answers written.
+#[derive(Clone, Copy)]
+pub struct Lane {
+    pub index: usize,
+    pub from: *const u8,
+    pub step: isize,
+    pub to: *mut u8,
+    pub to_step: isize,
+}
+
+#[derive(Clone, Copy)]
+struct Found {
+    low: i64,
+    high: i64,
+    varying: u64,
+}
+
+impl Cutting {
+    pub fn new(lanes: usize, len: usize) -> Cutting {
+        let digit = (len / BUCKET).max(1).ilog2().clamp(*DIGIT.start(), *DIGIT.end());
+        Cutting { lanes, len, chunks: pieces(len, CHUNK).min(MOST_CHUNKS), digit }
+    }
+
+    /// Ranges of ranks, counts of digits, where they begin, dealing out, sorting.
+    pub fn phases(&self) -> SmallVec<[usize; 4]> {
+        let tiles = self.lanes * self.chunks;
+        SmallVec::from_slice(&[tiles, tiles, self.lanes, tiles, tiles])
+    }
+
+    /// Which lane a tile of a phase is about.
+    pub fn lane_of(&self, phase: usize, tile: usize) -> usize {
+        if phase == 2 { tile } else { tile / self.chunks }
+    }
+
+    fn digits(&self) -> usize {
+        1 << self.digit
+    }
+}
+
+impl Lane {
+    pub fn new(index: usize, x: &RawView, out: &RawView, axis: usize, offsets: [isize; 2]) -> Lane {
+        // SAFETY: the offsets are those of a lane of the views.
+        let (from, to) = unsafe { (x.ptr.offset(offsets[0]), out.ptr.offset(offsets[1])) };
+        Lane { index, from, step: x.strides[axis], to, to_step: out.strides[axis] }
+    }
+
+    #[inline(always)]
+    unsafe fn read<C: Ranked>(&self, i: usize) -> C::Record {
+        C::encode((self.from.offset(i as isize * self.step) as *const C::Element).read_unaligned(), i)
+    }
+}
+
+impl Buckets {
+    /// One tile of one phase.
+    ///
+    /// # Safety
+    /// The lane must be valid, and nobody else may write what it writes.
+    pub unsafe fn run<C: Ranked>(
+        &self,
+        cut: Cutting,
+        lane: Lane,
+        phase: usize,
+        tile: usize,
+    ) -> Result<(), LibraryError> {
+        let (len, chunks, digits) = (cut.len, cut.chunks, cut.digits());
+        let part = tile % chunks;
+        let range = piece(len, chunks, part);
+        let found = self.ranges.get::<Found>(cut.lanes * chunks)?.add(lane.index * chunks);
+        let counts = self.counts.get::<usize>(cut.lanes * chunks * digits)?.add(lane.index * chunks * digits);
+        let own = std::slice::from_raw_parts_mut(counts.add(part * digits), digits);
+        if phase == 0 {
+            *found.add(part) = look::<C>(lane, range);
+            return Ok(());
+        }
+        let scale = scale(std::slice::from_raw_parts(found, chunks));
+        let rest = scale.bits.saturating_sub(cut.digit);
+        let digit = |r: C::Record| (scale.number(C::rank(r)) >> rest) as usize & (digits - 1);
+        match phase {
+            1 => {
+                own.fill(0);
+                range.for_each(|i| own[digit(lane.read::<C>(i))] += 1);
+                Ok(())
+            }
+            2 => {
+                let starts = self.starts.get::<usize>(cut.lanes * (digits + 1))?.add(lane.index * (digits + 1));
+                let mut before = 0;
+                for d in 0..digits {
+                    *starts.add(d) = before;
+                    for chunk in 0..chunks {
+                        before += std::mem::replace(&mut *counts.add(chunk * digits + d), before);
+                    }
+                }
+                *starts.add(digits) = before;
+                Ok(())
+            }
+            3 => {
+                let to = self.records_of::<C>(cut, lane)?;
+                let past = cut.lanes * len * size_of::<C::Record>() >= PAST;
+                scatter(range, |i| lane.read::<C>(i), |r| digit(*r), own, to, past)
+            }
+            _ => {
+                let starts = self.starts.get::<usize>(cut.lanes * (digits + 1))?.add(lane.index * (digits + 1));
+                let starts = std::slice::from_raw_parts(starts, digits + 1);
+                self.sort_buckets::<C>(cut, lane, range, starts, scale, rest)
+            }
+        }
+    }
+
+    /// Lanes begin at a line of their own.
+    unsafe fn records_of<C: Ranked>(&self, cut: Cutting, lane: Lane) -> Result<*mut C::Record, LibraryError> {
+        let apart = cut.len.next_multiple_of(64);
+        Ok(self.records.get::<C::Record>(cut.lanes * apart)?.add(lane.index * apart))
+    }
+
+    /// Sorts the buckets that begin in `range` and writes them out.
+    unsafe fn sort_buckets<C: Ranked>(
+        &self,
+        cut: Cutting,
+        lane: Lane,
+        range: Range<usize>,
+        starts: &[usize],
+        scale: Scale,
+        rest: u32,
+    ) -> Result<(), LibraryError> {
+        let records = self.records_of::<C>(cut, lane)?;
+        let first = starts.partition_point(|&s| s < range.start);
+        let last = starts.partition_point(|&s| s < range.end);
+        let buckets = || (first..last.min(starts.len() - 1)).map(|d| starts[d]..starts[d + 1]);
+        let longest = buckets().map(|b| b.len()).max().unwrap_or(0);
+        let spare = Buffer::new::<C::Record>(if rest > 0 { longest } else { 0 })?;
+        for bucket in buckets().filter(|b| !b.is_empty()) {
+            let run = std::slice::from_raw_parts_mut(records.add(bucket.start), bucket.len());
+            sort_run::<C>(run, spare.as_ptr(), scale, rest);
+            let to = lane.to.offset(bucket.start as isize * lane.to_step);
+            if lane.to_step == size_of::<C::Answer>() as isize {
+                for (i, r) in run.iter().enumerate() {
+                    (to as *mut C::Answer).add(i).write_unaligned(C::answer(*r));
+                }
+            } else {
+                for (i, r) in run.iter().enumerate() {
+                    (to.offset(i as isize * lane.to_step) as *mut C::Answer).write_unaligned(C::answer(*r));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The ranks of a chunk: the smallest, the largest, and the bits in which they differ from the lane's first.
+unsafe fn look<C: Ranked>(lane: Lane, range: Range<usize>) -> Found {
+    let first = C::rank(lane.read::<C>(0));
+    vectorized(
+        #[inline(always)]
+        || {
+            let mut found = Found { low: i64::MAX, high: i64::MIN, varying: 0 };
+            for i in range {
+                let rank = C::rank(lane.read::<C>(i));
+                found.low = found.low.min(rank);
+                found.high = found.high.max(rank);
+                found.varying |= (rank ^ first) as u64;
+            }
+            found
+        },
+    )
+}
+
+fn scale(found: &[Found]) -> Scale {
+    let low = found.iter().map(|f| f.low).min().unwrap_or(0);
+    let high = found.iter().map(|f| f.high).max().unwrap_or(0);
+    Scale::new(low, high, found.iter().fold(0, |v, f| v | f.varying))
+}

@@ -1,0 +1,34 @@
+//! The Cholesky factor of a Hermitian, positive definite matrix.
+
+use crate::batch::Call;
+use crate::matrix::{Field, failed, keep_triangle, load, store, typed};
+use faer::dyn_stack::{MemBuffer, MemStack};
+use faer::linalg::cholesky::llt::factor::{cholesky_in_place, cholesky_in_place_scratch};
+use numloom_library::LibraryError;
+
+/// Like LAPACK, only one triangle is read: the lower one, or with the option the upper one.
+pub unsafe fn cholesky(call: &Call<'_>) -> Result<(), LibraryError> {
+    typed!(call.ins[0].dtype, T => {
+        let upper = call.option;
+        let a = load::<T>(&call.ins[0]);
+        let n = a.nrows();
+        let mut l = if upper { a.adjoint().to_owned() } else { a };
+        let mut memory = MemBuffer::new(cholesky_in_place_scratch::<T>(n, call.par, Default::default()));
+        let done =
+            cholesky_in_place(l.as_mut(), Default::default(), call.par, MemStack::new(&mut memory), Default::default());
+        let positive = done.is_ok() && (0..n).all(|i| l[(i, i)].parts().0 > 0.0);
+        if !positive {
+            return failed("Matrix is not positive definite");
+        }
+        keep_triangle(l.as_mut(), true);
+        for i in 0..n {
+            l[(i, i)] = T::from_parts(l[(i, i)].parts().0, 0.0);
+        }
+        if upper {
+            store::<T>(l.adjoint().to_owned().as_ref(), &call.outs[0]);
+        } else {
+            store::<T>(l.as_ref(), &call.outs[0]);
+        }
+        Ok(())
+    })
+}

@@ -1,0 +1,15 @@
+//! Dense linear algebra as library operations: one row of `ROWS` each. The numbers are `faer`'s; this crate says how
+//! batches are cut into tiles, how matrices get in and out of views, and how one large matrix uses several workers.
+
+mod batch;
+mod cholesky;
+mod eigen;
+mod gang;
+mod general_eigen;
+mod lu;
+mod matrix;
+mod qr;
+mod svd;
+mod triangular;
+
+pub use batch::{Call, Factor, ROWS, Row};

@@ -1,0 +1,62 @@
+//! QR factorisations by Householder reflections.
+
+use crate::batch::Call;
+use crate::matrix::{Field, keep_triangle, load, rows_and_columns, store, typed};
+use faer::dyn_stack::{MemBuffer, MemStack};
+use faer::linalg::householder::{
+    apply_block_householder_sequence_on_the_left_in_place_scratch,
+    apply_block_householder_sequence_on_the_left_in_place_with_conj,
+};
+use faer::linalg::qr::no_pivoting::factor::{qr_in_place, qr_in_place_scratch, recommended_block_size};
+use faer::{Conj, Mat, Par};
+use numloom_library::LibraryError;
+
+/// The reflections below the diagonal with R above it, and their coefficients block by block.
+fn reflect<T: Field>(mut a: Mat<T>, par: Par) -> (Mat<T>, Mat<T>) {
+    let (m, n) = a.shape();
+    let block = recommended_block_size::<T>(m, n).max(1);
+    let mut coefficients = Mat::<T>::zeros(block, m.min(n));
+    let mut memory = MemBuffer::new(qr_in_place_scratch::<T>(m, n, block, par, Default::default()));
+    qr_in_place(a.as_mut(), coefficients.as_mut(), par, MemStack::new(&mut memory), Default::default());
+    (a, coefficients)
+}
+
+unsafe fn store_r<T: Field>(factors: &Mat<T>, view: &numloom_library::RawView) {
+    let rows = rows_and_columns(view).0;
+    let mut r = factors.subrows(0, rows).to_owned();
+    keep_triangle(r.as_mut(), false);
+    store::<T>(r.as_ref(), view);
+}
+
+/// Q with as many columns as its view has, R with as many rows as its view.
+pub unsafe fn qr(call: &Call<'_>) -> Result<(), LibraryError> {
+    typed!(call.outs[0].dtype, T => {
+        let (factors, coefficients) = reflect(load::<T>(&call.ins[0]), call.par);
+        let (m, columns) = rows_and_columns(&call.outs[0]);
+        let mut q = Mat::<T>::identity(m, columns);
+        if coefficients.ncols() > 0 {
+            let size = coefficients.ncols();
+            let request =
+                apply_block_householder_sequence_on_the_left_in_place_scratch::<T>(m, coefficients.nrows(), columns);
+            apply_block_householder_sequence_on_the_left_in_place_with_conj(
+                factors.subcols(0, size),
+                coefficients.as_ref(),
+                Conj::No,
+                q.as_mut(),
+                call.par,
+                MemStack::new(&mut MemBuffer::new(request)),
+            );
+        }
+        store::<T>(q.as_ref(), &call.outs[0]);
+        store_r(&factors, &call.outs[1]);
+        Ok(())
+    })
+}
+
+pub unsafe fn r_only(call: &Call<'_>) -> Result<(), LibraryError> {
+    typed!(call.outs[0].dtype, T => {
+        let (factors, _) = reflect(load::<T>(&call.ins[0]), call.par);
+        store_r(&factors, &call.outs[0]);
+        Ok(())
+    })
+}

@@ -1,0 +1,40 @@
+//! Factorisations: arrays in, arrays made for the results, one library operation over the batch.
+
+use crate::errors::{self, Unsupported};
+use crate::handle::{self, NdArray};
+use crate::provenance;
+use numloom_linalg::Factor;
+use numloom_runtime::{Array, record};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+/// Runs the operation `name` of `numloom_linalg::ROWS`: reads `ins`, writes `outs`. With `wait`, a matrix without a
+/// result is an exception of this call; otherwise of the next sync point.
+#[pyfunction]
+#[pyo3(signature = (name, ins, outs, option = false, wait = false))]
+fn factor(
+    py: Python<'_>,
+    name: &str,
+    ins: Vec<Bound<'_, NdArray>>,
+    outs: Vec<Bound<'_, NdArray>>,
+    option: bool,
+    wait: bool,
+) -> PyResult<()> {
+    if outs.iter().any(|o| !o.borrow().writeable) {
+        return Err(Unsupported::new_err("an output that cannot be written"));
+    }
+    let workers = numloom_config::current().cpus;
+    let op = Factor::new(name, option, workers).ok_or_else(|| PyValueError::new_err("no such factorisation"))?;
+    let sized = |xs: &[Bound<'_, NdArray>]| xs.iter().map(handle::sized).collect::<PyResult<Vec<Array>>>();
+    let (ins, outs) = (sized(&ins)?, sized(&outs)?);
+    let (reads, writes): (Vec<&Array>, Vec<&Array>) = (ins.iter().collect(), outs.iter().collect());
+    record::library(Box::new(op), &reads, &writes, || provenance::here(py)).map_err(|e| errors::raise(py, e))?;
+    if wait && let Some(out) = outs.first() {
+        errors::sync_call(py, out)?;
+    }
+    Ok(())
+}
+
+pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
+    m.add_function(wrap_pyfunction!(factor, m)?)
+}

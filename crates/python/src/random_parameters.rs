@@ -1,0 +1,189 @@
+//! The arguments of a distribution's method as parameters: numbers, or arrays that are broadcast.
+
+use crate::convert::{self, Arg};
+use crate::errors;
+use crate::layout;
+use crate::provenance;
+use crate::random_draw::{new_array, or_numpy, to_numpy};
+use numloom_ir::{DType, Dims, Value, View};
+use numloom_random::draw::{Parameter, each};
+use numloom_random::table::{Param, Row};
+use numloom_runtime::{Array, MapOp, Operand, record};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple};
+use smallvec::SmallVec;
+
+type Object<'a, 'py> = &'a Bound<'py, PyAny>;
+
+/// A size as a shape; NumPy words what is none.
+pub fn shape_of(size: Object<'_, '_>) -> PyResult<Dims> {
+    or_numpy(layout::shape(size))
+}
+
+/// A number or an array that has its values.
+enum Given {
+    F(f64),
+    I(i64),
+    Fs(Vec<f64>, Dims),
+    Is(Vec<i64>, Dims),
+}
+
+/// The parameters of a row, checked, and the shape of what is drawn; none for a single number.
+pub fn parameters<'py>(
+    py: Python<'py>,
+    row: &Row,
+    args: &Bound<'py, PyTuple>,
+    kwargs: &Bound<'py, PyDict>,
+) -> PyResult<(Vec<Parameter>, Option<Dims>)> {
+    let count = row.params.len();
+    if args.len() > count + 1 {
+        return Err(to_numpy("too many arguments"));
+    }
+    let mut left = kwargs.len();
+    let mut find = |k: usize, name: &str| -> PyResult<Option<Bound<'py, PyAny>>> {
+        if k < args.len() {
+            return Ok(Some(args.get_item(k)?));
+        }
+        if left == 0 {
+            return Ok(None);
+        }
+        let found = kwargs.get_item(name)?;
+        left -= found.is_some() as usize;
+        Ok(found)
+    };
+    let mut given: SmallVec<[Given; 3]> = SmallVec::new();
+    for (k, param) in row.params.iter().enumerate() {
+        given.push(match (find(k, param.name)?, param.default) {
+            (Some(obj), _) => read(py, param, &obj)?,
+            (None, Some(x)) => Given::F(x),
+            (None, None) => return Err(to_numpy("an argument is missing")),
+        });
+    }
+    let size = find(count, "size")?.filter(|s| !s.is_none());
+    if left > 0 {
+        return Err(to_numpy("an unknown argument"));
+    }
+    let size = size.as_ref().map(shape_of).transpose()?;
+    let own = broadcast(&given)?;
+    let shape = match (&size, &own) {
+        (Some(size), Some(own)) => {
+            let same = broadcast_shapes(own, size).is_some_and(|both| both == *size);
+            Some(if same { size.clone() } else { return Err(to_numpy("size does not fit")) })
+        }
+        (size, own) => size.clone().or_else(|| own.clone()),
+    };
+    let over = |shape: &Dims| given.iter().map(|g| g.parameter(shape)).collect::<Vec<_>>();
+    let own = own.unwrap_or_default();
+    if !each(&over(&own), &own, |v| row.kind.accepts(v)) {
+        return Err(to_numpy("parameters do not fit each other"));
+    }
+    Ok((over(shape.as_ref().unwrap_or(&own)), shape))
+}
+
+fn read(py: Python<'_>, param: &Param, obj: Object<'_, '_>) -> PyResult<Given> {
+    let given = match or_numpy(convert::arg(obj))? {
+        Arg::Float(x) if !param.integer => Given::F(x),
+        Arg::Int(x) if !param.integer => Given::F(x as f64),
+        Arg::Int(x) => Given::I(i64::try_from(x).map_err(|_| to_numpy("too large"))?),
+        Arg::Value(v) => number(param, &v)?,
+        Arg::Array { mut array } => {
+            or_numpy(errors::resolve(py, &mut array))?;
+            if array.view.ndim() == 0 {
+                number(param, &convert::value_of(py, &array)?)?
+            } else {
+                many(py, param, &array)?
+            }
+        }
+        _ => return Err(to_numpy("not a number")),
+    };
+    let holds = |x: f64| param.check.holds(x);
+    let fits = match &given {
+        Given::F(x) => holds(*x),
+        Given::I(x) => holds(*x as f64),
+        Given::Fs(x, _) => x.iter().all(|&x| holds(x)),
+        Given::Is(x, _) => x.iter().all(|&x| holds(x as f64)),
+    };
+    if fits { Ok(given) } else { Err(to_numpy("out of range")) }
+}
+
+/// Whether NumPy casts the dtype to the parameter's without being asked.
+fn casts(param: &Param, dtype: DType) -> bool {
+    if param.integer { !dtype.is_inexact() && dtype != DType::U64 } else { !dtype.is_complex() }
+}
+
+fn number(param: &Param, v: &Value) -> PyResult<Given> {
+    if !casts(param, v.dtype) {
+        return Err(to_numpy("dtype"));
+    }
+    let number = v.cast(if param.integer { DType::I64 } else { DType::F64 });
+    let word: [u8; 8] = number.bytes[..8].try_into().unwrap_or_default();
+    Ok(if param.integer { Given::I(i64::from_le_bytes(word)) } else { Given::F(f64::from_le_bytes(word)) })
+}
+
+fn many(py: Python<'_>, param: &Param, array: &Array) -> PyResult<Given> {
+    if !casts(param, array.view.dtype) {
+        return Err(to_numpy("dtype"));
+    }
+    let shape = array.view.shape.clone();
+    Ok(if param.integer {
+        Given::Is(dense(py, array, DType::I64)?, shape)
+    } else {
+        Given::Fs(dense(py, array, DType::F64)?, shape)
+    })
+}
+
+/// The elements of the array in C order, cast to `dtype`, whose type `T` is.
+pub fn dense<T: Copy>(py: Python<'_>, array: &Array, dtype: DType) -> PyResult<Vec<T>> {
+    debug_assert_eq!(size_of::<T>(), dtype.size());
+    let copy = new_array(py, &array.view.shape, dtype)?;
+    record::map(MapOp::Copy, &[Operand::Array(array)], &[&copy], None, || provenance::here(py))
+        .map_err(|e| errors::raise(py, e))?;
+    errors::sync(py, &copy)?;
+    let n = copy.view.size();
+    if n == 0 {
+        return Ok(Vec::new());
+    }
+    let from = record::data(&copy).map_err(|e| errors::raise(py, e))?;
+    // SAFETY: a dense array of n elements of T, complete.
+    Ok(unsafe { std::slice::from_raw_parts(from as *const T, n) }.to_vec())
+}
+
+fn broadcast_shapes(a: &[usize], b: &[usize]) -> Option<Dims> {
+    let n = a.len().max(b.len());
+    let at = |s: &[usize], k: usize| if k + s.len() < n { 1 } else { s[k + s.len() - n] };
+    (0..n)
+        .map(|k| match (at(a, k), at(b, k)) {
+            (1, y) => Some(y),
+            (x, 1) => Some(x),
+            (x, y) => (x == y).then_some(x),
+        })
+        .collect()
+}
+
+fn broadcast(given: &[Given]) -> PyResult<Option<Dims>> {
+    let mut all: Option<Dims> = None;
+    for g in given {
+        let (Given::Fs(_, shape) | Given::Is(_, shape)) = g else { continue };
+        let both = broadcast_shapes(all.as_deref().unwrap_or_default(), shape);
+        all = Some(both.ok_or_else(|| to_numpy("shapes do not fit"))?);
+    }
+    Ok(all)
+}
+
+impl Given {
+    fn parameter(&self, shape: &[usize]) -> Parameter {
+        let strides = |own: &Dims| {
+            let dense = View::dense(DType::Bool, own, numloom_ir::view::Order::C);
+            let missing = shape.len() - own.len();
+            let stride =
+                |k: usize| if k < missing || own[k - missing] == 1 { 0 } else { dense.strides[k - missing] as usize };
+            (0..shape.len()).map(stride).collect()
+        };
+        match self {
+            Given::F(x) => Parameter::F(*x),
+            Given::I(x) => Parameter::I(*x),
+            Given::Fs(values, own) => Parameter::Fs { values: values.clone(), strides: strides(own) },
+            Given::Is(values, own) => Parameter::Is { values: values.clone(), strides: strides(own) },
+        }
+    }
+}

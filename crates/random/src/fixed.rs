@@ -1,0 +1,211 @@
+//! Arrays whose elements take a fixed number of words each: every tile jumps to its place in the stream, and the
+//! state after the array is known before anything is drawn.
+
+use crate::bits::{Bits, to_f32};
+use crate::bounded::{Bounded, Buffer, Width, mask};
+use crate::generator::{After, Stream};
+use numloom_library::{Args, LibraryError, LibraryOp};
+use smallvec::{SmallVec, smallvec};
+
+/// What an element is.
+#[derive(Clone, Copy, Debug)]
+pub enum Fixed {
+    /// A double in [0, 1).
+    F64,
+    /// `low + range * u`.
+    Uniform {
+        low: f64,
+        range: f64,
+    },
+    /// A float in [0, 1).
+    F32,
+    /// A double by inversion: the exponential distribution.
+    Exponential,
+    ExponentialF32,
+    /// `scale` times the exponential by the plain logarithm of `RandomState`.
+    LegacyExponential {
+        scale: f64,
+    },
+    /// A word without its lowest bit.
+    Positive,
+    /// A word as the generator makes it, of 32 or 64 bits.
+    Raw,
+    /// An integer `low + [0, range]` of as many bytes as the output has; the range takes no rejection.
+    Bounded {
+        low: u64,
+        bounded: Bounded,
+    },
+}
+
+/// Elements of a tile; a multiple of what shares a 32-bit word.
+const TILE: usize = 1 << 16;
+
+impl Fixed {
+    /// Of 32-bit words rather than 64-bit ones, and how many elements share one.
+    fn words(&self) -> (bool, usize) {
+        match self {
+            Fixed::F32 | Fixed::ExponentialF32 => (true, 1),
+            Fixed::Bounded { bounded, .. } => match bounded.width {
+                Width::Bit => (true, 32),
+                Width::W8 => (true, 4),
+                Width::W16 => (true, 2),
+                _ => (bounded.is_narrow(), 1),
+            },
+            _ => (false, 1),
+        }
+    }
+
+    /// The state after `n` elements from `bits`.
+    pub fn skip<B: Bits>(&self, bits: &mut B, n: usize) {
+        if matches!(self, Fixed::Bounded { bounded, .. } if bounded.range == 0) {
+            return;
+        }
+        let (narrow, share) = self.words();
+        let words = n.div_ceil(share) as u64;
+        if narrow { bits.skip32(words) } else { bits.skip64(words) }
+    }
+
+    /// Draws `n` elements to `out`.
+    ///
+    /// # Safety
+    /// There is room for them, aligned to their size.
+    pub unsafe fn draw<B: Bits>(&self, bits: &mut B, out: *mut u8, n: usize, size: usize) {
+        match *self {
+            Fixed::F64 => doubles(bits, out, n, |u| u),
+            Fixed::Uniform { low, range } => doubles(bits, out, n, |u| low + range * u),
+            Fixed::Exponential => doubles(bits, out, n, |u| -(-u).ln_1p()),
+            Fixed::LegacyExponential { scale } => doubles(bits, out, n, |u| scale * -(1.0 - u).ln()),
+            Fixed::F32 => narrow::<B, f32>(bits, out, n, to_f32),
+            Fixed::ExponentialF32 => narrow::<B, f32>(bits, out, n, |w| -((-to_f32(w)) as f64).ln_1p() as f32),
+            Fixed::Positive => wide::<B, u64>(bits, out, n, |w| w >> 1),
+            Fixed::Raw if B::JUMPS => wide::<B, u64>(bits, out, n, |w| w),
+            Fixed::Raw => {
+                std::slice::from_raw_parts_mut(out as *mut u64, n).iter_mut().for_each(|x| *x = bits.next_raw());
+            }
+            Fixed::Bounded { low, bounded } => match size {
+                8 => integers::<B, u64>(bits, out, n, low, bounded),
+                4 => integers::<B, u32>(bits, out, n, low, bounded),
+                2 => integers::<B, u16>(bits, out, n, low, bounded),
+                _ => integers::<B, u8>(bits, out, n, low, bounded),
+            },
+        }
+    }
+}
+
+/// An unsigned integer that a 64-bit one is cut down to.
+pub trait Cut: Copy {
+    fn cut(x: u64) -> Self;
+}
+
+macro_rules! cut {
+    ($($type:ty),*) => { $(impl Cut for $type {
+        #[inline(always)]
+        fn cut(x: u64) -> $type {
+            x as $type
+        }
+    })* };
+}
+cut!(u8, u16, u32, u64);
+
+const BLOCK: usize = 512;
+
+unsafe fn doubles<B: Bits>(bits: &mut B, out: *mut u8, n: usize, make: impl Fn(f64) -> f64) {
+    if B::COPIES {
+        return wide::<B, f64>(bits, out, n, |w| make(B::to_f64(w)));
+    }
+    for x in std::slice::from_raw_parts_mut(out as *mut f64, n) {
+        *x = make(bits.next_f64());
+    }
+}
+
+#[inline(always)]
+unsafe fn wide<B: Bits, T>(bits: &mut B, out: *mut u8, n: usize, make: impl Fn(u64) -> T) {
+    let mut words = [0u64; BLOCK];
+    for block in std::slice::from_raw_parts_mut(out as *mut T, n).chunks_mut(BLOCK) {
+        let words = &mut words[..block.len()];
+        bits.fill_u64(words);
+        for (x, &w) in block.iter_mut().zip(&*words) {
+            *x = make(w);
+        }
+    }
+}
+
+#[inline(always)]
+unsafe fn narrow<B: Bits, T>(bits: &mut B, out: *mut u8, n: usize, make: impl Fn(u32) -> T) {
+    let mut words = [0u32; BLOCK];
+    for block in std::slice::from_raw_parts_mut(out as *mut T, n).chunks_mut(BLOCK) {
+        let words = &mut words[..block.len()];
+        bits.fill_u32(words);
+        for (x, &w) in block.iter_mut().zip(&*words) {
+            *x = make(w);
+        }
+    }
+}
+
+/// Results of a power of two, or of one: the upper bits of a word, or the lower ones under a mask.
+unsafe fn integers<B: Bits, T: Cut>(bits: &mut B, out: *mut u8, n: usize, low: u64, bounded: Bounded) {
+    let range = bounded.range;
+    let (masked, mask) = (bounded.masked, mask(range));
+    let width = range.count_ones();
+    if range == 0 {
+        std::slice::from_raw_parts_mut(out as *mut T, n).fill(T::cut(low));
+    } else if !matches!(bounded.width, Width::W64 | Width::W32) {
+        let mut buffer = Buffer::default();
+        for x in std::slice::from_raw_parts_mut(out as *mut T, n) {
+            *x = T::cut(low.wrapping_add(bounded.draw(bits, &mut buffer)));
+        }
+    } else if bounded.is_narrow() {
+        let shift = 32 - width;
+        let value = |w: u32| if masked { w as u64 & mask } else { w as u64 >> shift };
+        narrow::<B, T>(bits, out, n, |w| T::cut(low.wrapping_add(value(w))));
+    } else {
+        let shift = 64 - width;
+        let value = |w: u64| if masked { w & mask } else { w >> shift };
+        wide::<B, T>(bits, out, n, |w| T::cut(low.wrapping_add(value(w))));
+    }
+}
+
+/// Fills its output, which is dense, from the stream as it was when the operation was made.
+pub struct Fill<B> {
+    what: Fixed,
+    bits: B,
+    after: After,
+}
+
+impl<B: Stream> Fill<B> {
+    /// `after` gets the state where no jump tells it: there one tile goes through the whole stream.
+    pub fn new(what: Fixed, bits: B, after: After) -> Fill<B> {
+        Fill { what, bits, after }
+    }
+
+    fn tile(&self) -> usize {
+        if B::JUMPS { TILE } else { usize::MAX }
+    }
+}
+
+impl<B: Stream> LibraryOp for Fill<B> {
+    fn name(&self) -> &'static str {
+        "random"
+    }
+
+    fn phases(&self, args: &Args) -> SmallVec<[usize; 4]> {
+        let n: usize = args.outs[0].shape.iter().product();
+        smallvec![n.div_ceil(self.tile())]
+    }
+
+    unsafe fn run(&self, args: &Args, _phase: usize, tile: usize) -> Result<(), LibraryError> {
+        let out = &args.outs[0];
+        let n: usize = out.shape.iter().product();
+        let size = out.dtype.size();
+        let mut bits = self.bits.clone();
+        let first = if tile == 0 { 0 } else { tile * self.tile() };
+        if first > 0 {
+            self.what.skip(&mut bits, first);
+        }
+        self.what.draw(&mut bits, out.ptr.add(first * size), self.tile().min(n - first), size);
+        if !B::JUMPS {
+            *self.after.lock() = Some(bits.into());
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,254 @@
+"""Einstein's sum convention: the best order of pairwise contractions, each a matrix product or a fused kernel."""
+
+from __future__ import annotations
+
+import functools
+import math
+from typing import Any
+
+import numpy
+
+from . import _core
+from ._core import Unsupported, ndarray
+from ._creation import ascontiguousarray
+from ._fallback import native, on_host
+from ._operands import is_array, operand, result_dtype, target
+
+Labels = tuple[Any, ...]
+
+_LETTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
+# Up to this many operands every order is tried.
+_FEW = 5
+
+
+def _refuse() -> Unsupported:
+    return Unsupported("an error that NumPy words")
+
+
+def _spelled(term: str, ndim: int) -> Labels:
+    """The labels of one operand; axes that `...` stands for are numbered from the right, from -1."""
+    head, dots, tail = term.partition("...")
+    letters = head + tail
+    if not set(letters) <= _LETTERS:
+        raise _refuse()
+    hidden = ndim - len(letters)
+    if hidden < 0 or (hidden > 0 and not dots):
+        raise _refuse()
+    return (*head, *range(-hidden, 0), *tail)
+
+
+def _read(args: tuple[Any, ...]) -> tuple[list[Labels], Labels, list[Any]]:
+    """The labels of every operand and of the result, and the operands."""
+    if not args:
+        raise _refuse()
+    if not isinstance(args[0], str):
+        return _read_interleaved(args)
+    text, operands = args[0].replace(" ", ""), [operand(x) for x in args[1:]]
+    left, arrow, right = text.partition("->")
+    terms = left.split(",")
+    if len(terms) != len(operands) or not operands:
+        raise _refuse()
+    labels = [_spelled(t, x.ndim) for t, x in zip(terms, operands)]
+    hidden = _hidden(labels)
+    if arrow:
+        head, dots, tail = right.partition("...")
+        if not set(head + tail) <= _LETTERS or (hidden and not dots):
+            raise _refuse()
+        out: Labels = (*head, *(hidden if dots else ()), *tail)
+    else:
+        out = _implied(labels)
+    return labels, out, operands
+
+
+def _read_interleaved(args: tuple[Any, ...]) -> tuple[list[Labels], Labels, list[Any]]:
+    pairs = args[:-1] if len(args) % 2 else args
+    operands = [operand(x) for x in pairs[::2]]
+    lists = [list(x) for x in pairs[1::2]]
+    if not operands:
+        raise _refuse()
+
+    def spell(given: list[Any]) -> str:
+        if not all(x is Ellipsis or (isinstance(x, int | numpy.integer) and 0 <= x < 52) for x in given):
+            raise _refuse()
+        letters = sorted(_LETTERS)
+        return "".join("..." if x is Ellipsis else letters[int(x)] for x in given)
+
+    text = ",".join(spell(x) for x in lists)
+    if len(args) % 2:
+        text += "->" + spell(list(args[-1]))
+    return _read((text, *operands))
+
+
+def _hidden(labels: list[Labels]) -> Labels:
+    most = max(sum(isinstance(x, int) for x in term) for term in labels)
+    return tuple(range(-most, 0))
+
+
+def _implied(labels: list[Labels]) -> Labels:
+    """The result's labels where none are given: the axes of `...`, then every letter that stands once, in order."""
+    letters = [x for term in labels for x in term if isinstance(x, str)]
+    return (*_hidden(labels), *sorted(x for x in set(letters) if letters.count(x) == 1))
+
+
+def _sizes(labels: list[Labels], operands: list[ndarray]) -> dict[Any, int]:
+    sizes: dict[Any, int] = {}
+    for term, x in zip(labels, operands):
+        for label, n in zip(term, x.shape):
+            if sizes.setdefault(label, n) != n:
+                if n != 1 and sizes[label] != 1:
+                    raise _refuse()
+                sizes[label] = max(n, sizes[label]) if 0 not in (n, sizes[label]) else 0
+    return sizes
+
+
+def _diagonals(x: ndarray, term: Labels, sizes: dict[Any, int]) -> tuple[ndarray, Labels]:
+    """A view in which every label stands once, and axes that are only there to be broadcast are gone."""
+    if len(set(term)) < len(term):
+        strides: dict[Any, int] = {}
+        extents: dict[Any, int] = {}
+        for label, n, step in zip(term, x.shape, x.strides):
+            if extents.setdefault(label, n) != n:
+                raise _refuse()
+            strides[label] = strides.get(label, 0) + step
+        x = _core.strided_view(x, tuple(extents.values()), tuple(strides.values()))
+        term = tuple(extents)
+    gone = tuple(i for i, (label, n) in enumerate(zip(term, x.shape)) if n == 1 and sizes[label] != 1)
+    if gone:
+        x = x.squeeze(axis=gone)
+        term = tuple(label for i, label in enumerate(term) if i not in gone)
+    return x, term
+
+
+def _sum(x: ndarray, axes: tuple[int, ...]) -> Any:
+    if not axes:
+        return x
+    return x.any(axis=axes) if x.dtype.kind == "b" else x.sum(axis=axes, dtype=x.dtype)
+
+
+def _reduced(x: ndarray, term: Labels, wanted: set[Any]) -> tuple[Any, Labels]:
+    """Sums over the labels that nobody else has."""
+    axes = tuple(i for i, label in enumerate(term) if label not in wanted)
+    return operand(_sum(x, axes)), tuple(label for label in term if label in wanted)
+
+
+def _arranged(x: ndarray, term: Labels, *groups: Labels) -> ndarray:
+    """The axes in the order of the groups, each group joined to one axis except the first."""
+    order = [term.index(label) for group in groups for label in group]
+    turned = x.transpose(order)
+    head = len(groups[0])
+    rest = []
+    at = head
+    for group in groups[1:]:
+        rest.append(math.prod(turned.shape[at : at + len(group)]))
+        at += len(group)
+    return turned.reshape([*turned.shape[:head], *rest])
+
+
+def _contract(a: ndarray, ta: Labels, b: ndarray, tb: Labels, kept: set[Any]) -> tuple[Any, Labels]:
+    """The product of two, summed over the labels that are not kept."""
+    a, ta = _reduced(a, ta, kept | set(tb))
+    b, tb = _reduced(b, tb, kept | set(ta))
+    shared = [label for label in ta if label in tb]
+    over = tuple(label for label in shared if label not in kept)
+    batch = tuple(label for label in shared if label in kept)
+    rows = tuple(label for label in ta if label not in tb)
+    columns = tuple(label for label in tb if label not in ta)
+    labels = (*batch, *rows, *columns)
+    if not over or not (rows or columns):
+        left = _arranged(a, ta, (*batch, *rows, *over))
+        right = _arranged(b, tb, (*batch, *columns, *over))
+        to_columns, to_rows = len(batch) + len(rows), len(batch)
+        left = left.reshape([*left.shape[:to_columns], *[1] * len(columns), *left.shape[to_columns:]])
+        right = right.reshape([*right.shape[:to_rows], *[1] * len(rows), *right.shape[to_rows:]])
+        product = _core.multiply(left, right)
+        return _sum(product, tuple(range(len(labels), len(labels) + len(over)))), labels
+    extent = {label: n for x, term in ((b, tb), (a, ta)) for label, n in zip(term, x.shape)}
+    shape = [extent[label] for label in labels]
+    made = _core.matmul(_arranged(a, ta, batch, rows, over), _arranged(b, tb, batch, over, columns))
+    return operand(made).reshape(shape), labels
+
+
+@functools.lru_cache(maxsize=256)
+def _order(
+    terms: tuple[frozenset[Any], ...], out: frozenset[Any], sizes: tuple[tuple[Any, int], ...]
+) -> list[tuple[int, int]]:
+    """Which two to multiply next, again and again: places in the list, the product goes to its end."""
+    extent = dict(sizes)
+
+    def size(labels: frozenset[Any]) -> int:
+        return math.prod(extent[label] for label in labels)
+
+    def after(left: tuple[frozenset[Any], ...], i: int, j: int) -> tuple[tuple[frozenset[Any], ...], int, int]:
+        rest = tuple(t for k, t in enumerate(left) if k not in (i, j))
+        made = (left[i] | left[j]) & frozenset().union(out, *rest)
+        return (*rest, made), size(left[i] | left[j]), size(made) - size(left[i]) - size(left[j])
+
+    def best(left: tuple[frozenset[Any], ...]) -> tuple[int, list[tuple[int, int]]]:
+        if len(left) == 1:
+            return 0, []
+        found: tuple[int, list[tuple[int, int]]] | None = None
+        for i in range(len(left)):
+            for j in range(i + 1, len(left)):
+                rest, work, _ = after(left, i, j)
+                more, path = best(rest)
+                if found is None or work + more < found[0]:
+                    found = (work + more, [(i, j), *path])
+        return found if found is not None else (0, [])
+
+    path: list[tuple[int, int]] = []
+    left = terms
+    while len(left) > _FEW:
+        pairs = [(i, j) for i in range(len(left)) for j in range(i + 1, len(left))]
+        i, j = min(pairs, key=lambda pair: after(left, *pair)[:0:-1])
+        path.append((i, j))
+        left = after(left, i, j)[0]
+    return path + best(left)[1]
+
+
+@native
+def einsum(*operands: Any, out: Any = None, optimize: Any = False, **kwargs: Any) -> Any:
+    """As NumPy's. The order of several products is the best one found, unless `optimize` names a path."""
+    dtype, order = kwargs.pop("dtype", None), kwargs.pop("order", "K")
+    casting = kwargs.pop("casting", "safe")
+    if kwargs or casting != "safe" or order not in ("K", "C", "A") or isinstance(optimize, list | tuple):
+        raise Unsupported("rare modes")
+    labels, result, arrays = _read(operands)
+    sizes = _sizes(labels, arrays)
+    if len(set(result)) < len(result) or not set(result) <= set(sizes):
+        raise _refuse()
+    kind = result_dtype(*arrays) if dtype is None else numpy.dtype(dtype)
+    if kind.kind == "O" or any(not numpy.can_cast(x.dtype, kind, casting) for x in arrays):
+        raise _refuse()
+    target(out)
+    if out is not None and (
+        out.shape != tuple(sizes[x] for x in result) or not numpy.can_cast(kind, out.dtype, casting)
+    ):
+        raise _refuse()
+    parts = [_diagonals(x.astype(kind, copy=False), term, sizes) for x, term in zip(arrays, labels)]
+    terms = tuple(frozenset(term) for _, term in parts)
+    for i, j in _order(terms, frozenset(result), tuple(sizes.items())):
+        (a, ta), (b, tb) = parts[i], parts[j]
+        parts = [part for k, part in enumerate(parts) if k not in (i, j)]
+        kept = set(result).union(*[term for _, term in parts])
+        parts.append(_contract(a, ta, b, tb, kept))
+    made, term = _reduced(*parts[0], set(result))
+    made = made.transpose([term.index(label) for label in result])
+    if out is not None:
+        out[...] = made
+        return out
+    if order == "C" and len(arrays) > 1:
+        made = ascontiguousarray(made)
+    return made[()] if made.ndim == 0 else made
+
+
+def einsum_path(*operands: Any, optimize: Any = "greedy", einsum_call: bool = False) -> Any:
+    stand_ins = [_shape_only(x) for x in operands]
+    return on_host(numpy.einsum_path, "", tuple(stand_ins), {"optimize": optimize, "einsum_call": einsum_call})
+
+
+def _shape_only(x: Any) -> Any:
+    """An array of the same shape that has no data: the path depends on nothing else, so nothing is waited for."""
+    return numpy.broadcast_to(numpy.zeros((), dtype=x.dtype), x.shape) if is_array(x) else x
+
+
+einsum_path.__doc__ = numpy.einsum_path.__doc__

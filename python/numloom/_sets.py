@@ -1,0 +1,219 @@
+"""Sets: what is different in an array, and what two arrays share. All of them sort."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+from numpy.lib import _arraysetops_impl as _numpy_sets
+
+from . import _core
+from ._core import Unsupported, ndarray
+from ._fallback import native
+from ._joining import concatenate
+from ._operands import normalize_axis_index, operand
+from ._shape import moveaxis
+from ._sorting import lexsort, searchsorted
+
+_MOST_COLUMNS = 64
+"""Rows of more columns are left to NumPy: sorting them takes a pass a column."""
+
+
+def _firsts(differ: ndarray, n: int) -> ndarray:
+    """Where a run of equals begins, from whether each differs from the one before."""
+    first = _core.empty(n, dtype=bool)
+    first[:1] = True
+    first[1:] = differ
+    return first
+
+
+def _first_of_equals(aux: ndarray, equal_nan: Any) -> ndarray:
+    differ = aux[1:] != aux[:-1]
+    if equal_nan and aux.dtype.kind in "fc":
+        nan = _core.isnan(aux)
+        differ = differ & ~(nan[1:] & nan[:-1])
+    return _firsts(differ, aux.shape[0])
+
+
+def _described(
+    first: ndarray, places: Any, index: Any, inverse: Any, counts: Any, shape: tuple[int, ...]
+) -> tuple[Any, ...]:
+    """The optional answers of `unique`, from where runs begin and the places that sort."""
+    found: tuple[Any, ...] = ()
+    if index:
+        found += (places[first],)
+    if inverse:
+        numbers = _core.empty(first.shape, dtype=numpy.intp)
+        numbers[places] = first.cumsum() - 1
+        found += (numbers.reshape(shape),)
+    if counts:
+        starts = first.nonzero()[0]
+        ends = _core.empty(starts.shape, dtype=numpy.intp)
+        ends[:-1] = starts[1:]
+        ends[-1:] = first.shape[0]
+        found += (ends - starts,)
+    return found
+
+
+@native
+def unique(
+    ar: Any,
+    return_index: Any = False,
+    return_inverse: Any = False,
+    return_counts: Any = False,
+    axis: Any = None,
+    *,
+    equal_nan: Any = True,
+    sorted: Any = True,
+) -> Any:
+    """As NumPy's; the values are always sorted. `return_counts` waits for their number."""
+    ar = operand(ar)
+    if axis is not None and ar.ndim != 1:
+        return _unique_along(ar, return_index, return_inverse, return_counts, axis)
+    if axis is not None:
+        normalize_axis_index(axis, 1)
+    flat = ar.ravel()
+    places = None
+    if return_index or return_inverse:
+        places = _core.sorting_places(flat, 0)
+        aux = flat[places]
+    else:
+        aux = _core.sorted(flat, 0, False)
+    first = _first_of_equals(aux, equal_nan)
+    values = aux[first]
+    found = _described(first, places, return_index, return_inverse, return_counts, ar.shape)
+    return (values, *found) if found else values
+
+
+def _unique_along(ar: ndarray, index: Any, inverse: Any, counts: Any, axis: Any) -> Any:
+    """Different sub-arrays, in lexicographic order."""
+    if type(axis) is not int or ar.ndim == 0:
+        raise Unsupported("an error that NumPy words")
+    axis = normalize_axis_index(axis, ar.ndim)
+    front = moveaxis(ar, axis, 0)
+    rows = front.reshape(front.shape[0], -1) if front.size else front
+    if not ar.size or rows.shape[1] > _MOST_COLUMNS:
+        raise Unsupported("no columns, or too many to sort by one after another")
+    places = lexsort([rows[:, k] for k in range(rows.shape[1] - 1, -1, -1)])
+    aux = rows[places]
+    first = _firsts((aux[1:] != aux[:-1]).any(axis=1), aux.shape[0])
+    values = aux[first.nonzero()[0]].reshape(-1, *front.shape[1:])
+    back = (
+        values.swapaxes(0, axis) if axis <= 1 else values.transpose(*range(1, axis + 1), 0, *range(axis + 1, ar.ndim))
+    )
+    found = _described(first, places, index, inverse, counts, (aux.shape[0],))
+    return (back, *found) if found else back
+
+
+@native
+def unique_all(x: Any) -> Any:
+    return _numpy_sets.UniqueAllResult(*unique(x, True, True, True, equal_nan=False))
+
+
+@native
+def unique_counts(x: Any) -> Any:
+    return _numpy_sets.UniqueCountsResult(*unique(x, return_counts=True, equal_nan=False))
+
+
+@native
+def unique_inverse(x: Any) -> Any:
+    return _numpy_sets.UniqueInverseResult(*unique(x, return_inverse=True, equal_nan=False))
+
+
+@native
+def unique_values(x: Any) -> Any:
+    """As NumPy's; the values are sorted."""
+    return unique(x, equal_nan=False)
+
+
+@native
+def union1d(ar1: Any, ar2: Any) -> Any:
+    return unique(concatenate((operand(ar1), operand(ar2)), axis=None))
+
+
+@native
+def intersect1d(ar1: Any, ar2: Any, assume_unique: Any = False, return_indices: Any = False) -> Any:
+    ar1, ar2 = operand(ar1), operand(ar2)
+    if assume_unique:
+        ar1, ar2 = ar1.ravel(), ar2.ravel()
+    elif return_indices:
+        (ar1, own1), (ar2, own2) = unique(ar1, return_index=True), unique(ar2, return_index=True)
+    else:
+        ar1, ar2 = unique(ar1), unique(ar2)
+    both = concatenate((ar1, ar2))
+    if not return_indices:
+        aux = _core.sorted(both, 0, False)
+        return aux[:-1][aux[1:] == aux[:-1]]
+    places = _core.sorting_places(both, 0)
+    aux = both[places]
+    shared = aux[1:] == aux[:-1]
+    in1, in2 = places[:-1][shared], places[1:][shared] - ar1.shape[0]
+    if not assume_unique:
+        in1, in2 = own1[in1], own2[in2]
+    return aux[:-1][shared], in1, in2
+
+
+@native
+def setxor1d(ar1: Any, ar2: Any, assume_unique: Any = False) -> Any:
+    ar1, ar2 = operand(ar1), operand(ar2)
+    if not assume_unique:
+        ar1, ar2 = unique(ar1), unique(ar2)
+    both = concatenate((ar1, ar2), axis=None)
+    n = both.shape[0]
+    if n == 0:
+        return both
+    aux = _core.sorted(both, 0, False)
+    edge = _core.empty(n + 1, dtype=bool)
+    edge[:1] = True
+    edge[n:] = True
+    edge[1:n] = aux[1:] != aux[:-1]
+    return aux[edge[1:] & edge[:-1]]
+
+
+@native
+def setdiff1d(ar1: Any, ar2: Any, assume_unique: Any = False) -> Any:
+    ar1, ar2 = operand(ar1), operand(ar2)
+    if assume_unique:
+        ar1 = ar1.ravel()
+    else:
+        ar1, ar2 = unique(ar1), unique(ar2)
+    return ar1[isin(ar1, ar2, assume_unique=True, invert=True)]
+
+
+_TABLE = 6
+"""A table of truths may have so many times the elements of both arrays."""
+
+
+@native
+def isin(element: Any, test_elements: Any, assume_unique: Any = False, invert: Any = False, *, kind: Any = None) -> Any:
+    element, tests = operand(element), operand(test_elements).ravel()
+    integers = element.dtype.kind in "biu" and tests.dtype.kind in "biu"
+    if kind not in (None, "sort", "table") or (kind == "table" and not integers):
+        raise Unsupported("an error that NumPy words")
+    if not element.size or not tests.size:
+        none = _core.empty(element.shape, dtype=bool)
+        none[...] = bool(invert)
+        return none
+    found: Any = None
+    if integers and kind != "sort" and "uint64" not in (element.dtype.name, tests.dtype.name):
+        found = _in_table(element, tests, kind == "table")
+    if found is None:
+        common = numpy.promote_types(element.dtype, tests.dtype)
+        ordered = _core.sorted(tests.astype(common, copy=False), 0, False)
+        places = searchsorted(ordered, element)
+        found = ordered[_core.minimum(places, tests.size - 1)] == element
+    return _core.logical_not(found) if invert else found
+
+
+def _in_table(element: ndarray, tests: ndarray, asked: bool) -> Any:
+    """By a truth for every integer between the smallest and the largest, if those are not too many."""
+    tests = tests.astype(numpy.int64, copy=False)
+    low, high = tests.min(), tests.max()
+    low, high = int(low), int(high)
+    if high - low > _TABLE * (element.size + tests.size) and not asked:
+        return None
+    table = _core.empty(high - low + 1, dtype=bool)
+    table[...] = False
+    table[tests - low] = True
+    wide = element.astype(numpy.int64, copy=False)
+    return table[_core.minimum(_core.maximum(wide, low), high) - low] & (wide >= low) & (wide <= high)

@@ -1,0 +1,281 @@
+"""The bit generators. State and stepping are Rust's; the base class is NumPy's, so that whatever takes a NumPy
+bit generator, through its capsule, `ctypes` or `cffi`, takes ours, and draws from the same state."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy
+from numpy.random.bit_generator import ISeedSequence, ISpawnableSeedSequence
+
+from numloom._core import BitStream, Scalar, Unsupported, draw_raw, ndarray, to_numpy
+from numloom.random._seeding import SeedSequence
+
+
+def stream_of(bit_generator: Any) -> BitStream:
+    """The stream of any bit generator."""
+    if isinstance(bit_generator, _OurBitGenerator):
+        return bit_generator._stream
+    return BitStream.of(bit_generator)
+
+
+def _integer_words(value: Any, name: str, count: int) -> list[int]:
+    """An integer, or an array of words, as `count` 64-bit words, least significant first."""
+    value = numpy.asarray(value)
+    if value.shape != ():
+        words = value.astype(numpy.uint64)
+        if words.shape != (count,):
+            raise ValueError(f"{name} must have {count} elements when using array form")
+        return [int(word) for word in words]
+    number = int(value)
+    if not 0 <= number < 2 ** (64 * count):
+        raise ValueError(f"{name} must be positive and less than 2**{64 * count}.")
+    return [number >> 64 * i & 0xFFFFFFFFFFFFFFFF for i in range(count)]
+
+
+def _remade(made: type) -> Any:
+    return made()
+
+
+class _OurBitGenerator(numpy.random.BitGenerator):
+    """What the five have in common."""
+
+    _noun = "RNG"
+    _stream: BitStream
+
+    def __init__(self, seed: Any = None) -> None:
+        self._begin(seed)
+        self._stream = BitStream(type(self)._kind(), self._words(), self.capsule, self.lock)
+
+    def _begin(self, seed: Any) -> None:
+        self._seeds = seed if isinstance(seed, ISeedSequence) else SeedSequence(seed)
+        super().__init__(self._seeds)
+
+    @property
+    def seed_seq(self) -> Any:
+        return self._seeds
+
+    _seed_seq = seed_seq
+
+    def spawn(self, n_children: int) -> list[Any]:
+        if n_children < 0:
+            raise ValueError("n_children must be non-negative")
+        if not isinstance(self._seeds, ISpawnableSeedSequence):
+            raise TypeError("The underlying SeedSequence does not implement spawning.")
+        return [type(self)(seed=seeds) for seeds in self._seeds.spawn(n_children)]  # type: ignore[attr-defined]
+
+    def __getstate__(self) -> Any:
+        return self.state, self._seeds
+
+    def __setstate__(self, state: Any) -> None:
+        # A state alone is what older pickles hold.
+        if isinstance(state, dict):
+            self.state = state
+        else:
+            self.state, self._seeds = state
+
+    def __reduce__(self) -> Any:
+        return _remade, (type(self),), self.__getstate__()
+
+    @classmethod
+    def _kind(cls) -> str:
+        return next(base.__name__ for base in cls.__mro__ if base.__module__ == "numloom.random")
+
+    def _words(self) -> Any:
+        raise NotImplementedError
+
+    def random_raw(self, size: Any = None, output: bool = True) -> Any:
+        if output and size is None:
+            return self._stream.raw()
+        if output:
+            try:
+                return draw_raw(self._stream, size)
+            except Unsupported:
+                pass
+        return super().random_raw(size, output)
+
+    def _checked(self, value: Any) -> dict[str, Any]:
+        if not isinstance(value, dict):
+            raise TypeError("state must be a dict")
+        if value.get("bit_generator", "") != type(self).__name__:
+            raise ValueError(f"state must be for a {type(self).__name__} {self._noun}")
+        return value
+
+    def _jumped(self, steps: int) -> Any:
+        made = type(self)()
+        made.state = self.state
+        return made.advance(steps)  # type: ignore[attr-defined]
+
+
+class _Pcg(_OurBitGenerator):
+    def _words(self) -> Any:
+        return [int(word) for word in self.seed_seq.generate_state(4, numpy.uint64)]
+
+    @property
+    def state(self) -> dict[str, Any]:
+        state, inc, (has, half) = self._stream.get()
+        return {
+            "bit_generator": type(self).__name__,
+            "state": {"state": state, "inc": inc},
+            "has_uint32": has,
+            "uinteger": half,
+        }
+
+    @state.setter
+    def state(self, value: Any) -> None:
+        value = self._checked(value)
+        words, half = value["state"], (value["has_uint32"], value["uinteger"])
+        self._stream.set((int(words["state"]), int(words["inc"]), half))
+
+    def advance(self, delta: int) -> Any:
+        self._stream.advance([*_integer_words(int(delta) % 2**128, "step", 2), 0, 0])
+        return self
+
+    def jumped(self, jumps: int = 1) -> Any:
+        return self._jumped(0x9E3779B97F4A7C15F39CC0605CEDC835 * int(jumps))
+
+
+class PCG64(_Pcg):
+    __module__ = "numloom.random"
+
+
+class PCG64DXSM(_Pcg):
+    __module__ = "numloom.random"
+
+
+class SFC64(_OurBitGenerator):
+    __module__ = "numloom.random"
+
+    def _words(self) -> Any:
+        return [int(word) for word in self.seed_seq.generate_state(3, numpy.uint64)]
+
+    @property
+    def state(self) -> dict[str, Any]:
+        words, (has, half) = self._stream.get()
+        return {
+            "bit_generator": type(self).__name__,
+            "state": {"state": numpy.array(words, dtype=numpy.uint64)},
+            "has_uint32": has,
+            "uinteger": half,
+        }
+
+    @state.setter
+    def state(self, value: Any) -> None:
+        value = self._checked(value)
+        words = numpy.empty(4, dtype=numpy.uint64)
+        words[:] = value["state"]["state"]
+        self._stream.set(([int(word) for word in words], (value["has_uint32"], value["uinteger"])))
+
+
+class Philox(_OurBitGenerator):
+    __module__ = "numloom.random"
+    _noun = "PRNG"
+
+    def __init__(self, seed: Any = None, counter: Any = None, key: Any = None) -> None:
+        if seed is not None and key is not None:
+            raise ValueError("seed and key cannot be both used")
+        self._begin(seed)
+        if key is not None:
+            key = _integer_words(key, "key", 2)
+            self._seeds = None
+        else:
+            key = [int(word) for word in self.seed_seq.generate_state(2, numpy.uint64)]
+        counter = _integer_words(0 if counter is None else counter, "counter", 4)
+        self._stream = BitStream("Philox", (key, counter), self.capsule, self.lock)
+
+    @property
+    def state(self) -> dict[str, Any]:
+        counter, key, buffer, at, (has, half) = self._stream.get()
+        return {
+            "bit_generator": type(self).__name__,
+            "state": {"counter": numpy.array(counter, dtype=numpy.uint64), "key": numpy.array(key, dtype=numpy.uint64)},
+            "buffer": numpy.array(buffer, dtype=numpy.uint64),
+            "buffer_pos": at,
+            "has_uint32": has,
+            "uinteger": half,
+        }
+
+    @state.setter
+    def state(self, value: Any) -> None:
+        value = self._checked(value)
+        counter = [int(value["state"]["counter"][i]) for i in range(4)]
+        key = [int(value["state"]["key"][i]) for i in range(2)]
+        buffer = [int(value["buffer"][i]) for i in range(4)]
+        half = (value["has_uint32"], value["uinteger"])
+        self._stream.set((counter, key, buffer, value["buffer_pos"], half))
+
+    def advance(self, delta: int) -> Any:
+        self._stream.advance(_integer_words(int(delta) % 2**256, "step", 4))
+        return self
+
+    def jumped(self, jumps: int = 1) -> Any:
+        return self._jumped(jumps * 2**128)
+
+
+class MT19937(_OurBitGenerator):
+    __module__ = "numloom.random"
+    _noun = "PRNG"
+
+    def _words(self) -> Any:
+        return [int(word) for word in self.seed_seq.generate_state(624, numpy.uint32)]
+
+    def _legacy_seeding(self, seed: Any) -> None:
+        """Seeds as `RandomState` does: with a number below 2**32, an array of them, or entropy."""
+        if seed is None:
+            words = SeedSequence().generate_state(624)
+            words[0] = 0x80000000
+            self._stream.set((words.tolist(), self._stream.get()[1]))
+        elif isinstance(seed, ndarray | Scalar):
+            self._legacy_seeding(to_numpy(seed)[()])
+            return
+        else:
+            try:
+                number = operator.index(seed.squeeze() if hasattr(seed, "squeeze") else seed)
+            except TypeError:
+                self._stream.seed_twister(self._seed_array(seed), False)
+            else:
+                if not 0 <= number < 2**32:
+                    raise ValueError("Seed must be between 0 and 2**32 - 1")
+                self._stream.seed_twister([number], True)
+        self._seeds = None
+
+    @staticmethod
+    def _seed_array(seed: Any) -> list[int]:
+        seeds = numpy.asarray(seed)
+        if seeds.size == 0:
+            raise ValueError("Seed must be non-empty")
+        seeds = seeds.astype(numpy.int64, casting="safe")
+        if seeds.ndim != 1:
+            raise ValueError("Seed array must be 1-d")
+        if ((seeds > 2**32 - 1) | (seeds < 0)).any():
+            raise ValueError("Seed must be between 0 and 2**32 - 1")
+        return seeds.tolist()  # type: ignore[no-any-return]
+
+    @property
+    def state(self) -> dict[str, Any]:
+        key, at = self._stream.get()
+        words = numpy.frombuffer(key, dtype=numpy.uint32).copy()
+        return {"bit_generator": type(self).__name__, "state": {"key": words, "pos": at}}
+
+    @state.setter
+    def state(self, value: Any) -> None:
+        if isinstance(value, tuple):
+            if value[0] != "MT19937" or len(value) not in (3, 5):
+                raise ValueError("state is not a legacy MT19937 state")
+            value = {"bit_generator": "MT19937", "state": {"key": value[1], "pos": value[2]}}
+        value = self._checked(value)
+        key = value["state"]["key"]
+        self._stream.set(([int(key[i]) for i in range(624)], value["state"]["pos"]))
+
+    def jumped(self, jumps: int = 1) -> MT19937:
+        # NumPy has the polynomial of the jump.
+        theirs = numpy.random.MT19937()
+        theirs.state = {**self.state, "bit_generator": "MT19937"}
+        made = type(self)()
+        made.state = {**theirs.jumped(jumps).state, "bit_generator": type(self).__name__}
+        return made
+
+
+for _class in (PCG64, PCG64DXSM, SFC64, Philox, MT19937):
+    _class.__doc__ = getattr(numpy.random, _class.__name__).__doc__
