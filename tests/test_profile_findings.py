@@ -210,6 +210,15 @@ def test_the_inefficient_program_of_the_seeds(tmp_path):
     assert f"in the loop of line {loop + 1}: for s in range(0, N, CHUNK):" in ended.out
 
 
+def test_an_event_takes_eight_bytes_at_most(tmp_path):
+    (tmp_path / "prog.py").write_text("import numloom as np" + FAULTS["tiny-tasks"][0])
+    assert numloom("--profile", "--fuse=0", "--window-size", "1", "prog.py", cwd=tmp_path).status == 0
+    (profile,) = json.loads(numloom("prof", "dump", "numloom_0.prof", cwd=tmp_path).out)
+    names = ("tasks", "spans", "operations", "edges", "instances", "deaths", "levels", "small", "copies")
+    rows = sum(len(profile[name]) for name in names)
+    assert rows > 5_000 and (tmp_path / "numloom_0.prof").stat().st_size <= 8 * rows
+
+
 def test_the_efficient_program_of_the_seeds(tmp_path):
     code = (SEEDS / "efficient.py").read_text().replace("import cupynumeric as np", "import numloom as np")
     (tmp_path / "prog.py").write_text(code)

@@ -92,21 +92,8 @@ fn enter(address: *mut u8, memory: Memory, block: Option<&Block>, store: &Store,
     let (dtype, shape) = (own.dtype, own.shape);
     let id = NEXT.fetch_add(1, Ordering::Relaxed);
     let store = store as *const Store as usize;
-    let instance = Instance {
-        id,
-        memory,
-        bytes,
-        dtype,
-        shape,
-        low,
-        high,
-        store_at,
-        op,
-        op_at,
-        reads: 0,
-        last_read: 0,
-        store,
-    };
+    let instance =
+        Instance { id, memory, bytes, dtype, shape, low, high, store_at, op, op_at, reads: 0, last_read: 0, store };
     if profile::on() {
         profile::born(&instance, memory.live());
     }

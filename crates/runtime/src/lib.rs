@@ -54,8 +54,8 @@ mod task;
 
 // where values enter Python, and a look inside
 mod explain;
-mod swap;
 pub mod profile;
+mod swap;
 mod sync;
 
 pub use array::Array;
