@@ -228,7 +228,15 @@ def test_integers(kind, dtype):
     generators, legacy = pair(kind), legacy_pair()
     limits = (0, 1) if dtype == "bool" else (int(numpy.iinfo(dtype).min), int(numpy.iinfo(dtype).max))
     top = limits[1]
-    for low, high in [(0, top), limits, (0, 0), (top - 1, top), (limits[0], limits[0] + 1), (0, min(99, top)), (0, top // 3)]:
+    for low, high in [
+        (0, top),
+        limits,
+        (0, 0),
+        (top - 1, top),
+        (limits[0], limits[0] + 1),
+        (0, min(99, top)),
+        (0, top // 3),
+    ]:
         for size in [None, 5, (2, 33), 1, 1001, 140_000]:
             both(generators, "integers", low, high, size=size, dtype=dtype, endpoint=True)
             both(generators, "integers", low, high + 1, size=size, dtype=dtype)
@@ -290,9 +298,10 @@ def test_legacy_orders():
     generators = legacy_pair()
     both(generators, "permutation", 10)
     both(generators, "permutation", [3, 1, 2])
-    same(generators[0].permutation(np.ones((4, 2)) * [[1], [2], [3], [4]]), generators[1].permutation(
-        numpy.ones((4, 2)) * [[1], [2], [3], [4]]
-    ))
+    same(
+        generators[0].permutation(np.ones((4, 2)) * [[1], [2], [3], [4]]),
+        generators[1].permutation(numpy.ones((4, 2)) * [[1], [2], [3], [4]]),
+    )
     ours, theirs = np.arange(50), numpy.arange(50)
     generators[0].shuffle(ours), generators[1].shuffle(theirs)
     same(ours, theirs)
@@ -478,7 +487,14 @@ def test_what_is_wrong(name, args, kwargs):
 
 @pytest.mark.parametrize(
     "args, kwargs",
-    [((5, 5), {}), ((0,), {}), ((300,), {"dtype": "i1"}), ((3,), {"dtype": "f8"}), ((-3, 5), {"dtype": "u1"}), (([1, 2], [1, 5]), {})],
+    [
+        ((5, 5), {}),
+        ((0,), {}),
+        ((300,), {"dtype": "i1"}),
+        ((3,), {"dtype": "f8"}),
+        ((-3, 5), {"dtype": "u1"}),
+        (([1, 2], [1, 5]), {}),
+    ],
 )
 def test_wrong_bounds(args, kwargs):
     for (ours, theirs), name in ((pair("PCG64"), "integers"), (legacy_pair(), "randint")):
@@ -544,7 +560,12 @@ def test_bit_generators_of_numpy_are_drawn_from():
         bits = getattr(numpy.random, kind)(3)
         ours, theirs = np.random.Generator(bits), pair(kind, 3)[1]
         assert ours.bit_generator is bits
-        for name, args in [("random", (5,)), ("normal", (0, 1, 300_000)), ("integers", (9, None, 7)), ("random", (3, "f4"))]:
+        for name, args in [
+            ("random", (5,)),
+            ("normal", (0, 1, 300_000)),
+            ("integers", (9, None, 7)),
+            ("random", (3, "f4")),
+        ]:
             both((ours, theirs), name, *args)
         both((ours, theirs), "permutation", 20)
         same_state(bits.state, theirs.bit_generator.state)

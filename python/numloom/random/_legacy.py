@@ -76,9 +76,7 @@ class RandomState(_ORIGINAL):
         kept = self._kept.get
         state["has_gauss"], state["gauss"] = int(kept is not None), 0.0 if kept is None else kept
         if legacy and not isinstance(self._bit_generator, MT19937 | numpy.random.MT19937):
-            raise ValueError(
-                "legacy can only be True when the underlying bitgenerator is an instance of MT19937."
-            )
+            raise ValueError("legacy can only be True when the underlying bitgenerator is an instance of MT19937.")
         if legacy:
             words = state["state"]
             return state["bit_generator"], words["key"], words["pos"], state["has_gauss"], state["gauss"]
