@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import re
+import subprocess
+import sys
+import urllib.error
+import urllib.request
 from pathlib import Path
 
 import pytest
 
-from .commands import numloom
+from .commands import environment, numloom, run
 
 SEEDS = Path(__file__).parent / "seeds"
 
@@ -205,6 +210,15 @@ def test_the_inefficient_program_of_the_seeds(tmp_path):
     assert f"in the loop of line {loop + 1}: for s in range(0, N, CHUNK):" in ended.out
 
 
+def test_an_event_takes_eight_bytes_at_most(tmp_path):
+    (tmp_path / "prog.py").write_text("import numloom as np" + FAULTS["tiny-tasks"][0])
+    assert numloom("--profile", "--fuse=0", "--window-size", "1", "prog.py", cwd=tmp_path).status == 0
+    (profile,) = json.loads(numloom("prof", "dump", "numloom_0.prof", cwd=tmp_path).out)
+    names = ("tasks", "spans", "operations", "edges", "instances", "deaths", "levels", "small", "copies")
+    rows = sum(len(profile[name]) for name in names)
+    assert rows > 5_000 and (tmp_path / "numloom_0.prof").stat().st_size <= 8 * rows
+
+
 def test_the_efficient_program_of_the_seeds(tmp_path):
     code = (SEEDS / "efficient.py").read_text().replace("import cupynumeric as np", "import numloom as np")
     (tmp_path / "prog.py").write_text(code)
@@ -233,3 +247,36 @@ def test_comparing_and_exporting(tmp_path):
     assert all(e["dur"] >= 0 and e["ts"] >= 0 for e in events if e["ph"] == "X")
     ended = numloom("prof", "top", "a_0.prof", cwd=tmp_path)
     assert ended.status == 0 and "prog.py:4" in ended.out
+
+
+def test_reports_and_the_server(tmp_path):
+    """With a page that stands for the viewer's: what is put into it, and what the server answers."""
+    (tmp_path / "prog.py").write_text("import numloom as np\nnp.sync(np.ones(100_000) + 1)\n")
+    assert numloom("--profile", "prog.py", cwd=tmp_path).status == 0
+    (tmp_path / "page.html").write_text("<html><!--NUMLOOM-PROFILE--></html>")
+    tool = (
+        "import sys, pathlib, numloom._core as c; "
+        "sys.exit(c.prof(False, sys.argv[1:], pathlib.Path('page.html') if 'none' not in sys.argv else None))"
+    )
+    ended = run(sys.executable, "-c", tool, "html", "numloom_0.prof", "-o", "r.html", cwd=tmp_path)
+    assert ended == (0, "r.html\n", "")
+    page = (tmp_path / "r.html").read_text()
+    form = r'<script type="application/octet-stream;base64" data-name="numloom_0.prof">([A-Za-z0-9+/=]+)</script>'
+    embedded = base64.b64decode(re.search(form, page)[1])
+    assert embedded.startswith((tmp_path / "numloom_0.prof").read_bytes())
+    ended = run(sys.executable, "-c", tool, "html", "none", cwd=tmp_path)
+    assert ended.status == 1 and "viewer.html" in ended.err
+
+    words = [sys.executable, "-c", tool, "serve", "."]
+    with subprocess.Popen(words, cwd=tmp_path, env=environment(), stdout=subprocess.PIPE, text=True) as server:
+        try:
+            url = server.stdout.readline().split()[0]
+            assert url.startswith("http://127.0.0.1:")
+            (listed,) = json.loads(urllib.request.urlopen(url + "files.json").read())
+            assert listed["name"] == "numloom_0.prof"
+            assert urllib.request.urlopen(url + listed["url"]).read() == embedded
+            assert b"data-served" in urllib.request.urlopen(url).read()
+            with pytest.raises(urllib.error.HTTPError):
+                urllib.request.urlopen(url + "profile/7")
+        finally:
+            server.kill()

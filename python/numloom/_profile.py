@@ -163,7 +163,7 @@ def finish() -> None:
     report, _report = _report, None
     try:
         path = _stop()
-        if path is None or report is None:
+        if path is None or report is None or os.environ.get("NUMLOOM_PROFILE_REPORT") == "0":
             return
         folder, command = report
         tool = "legate_prof" if command == "legate" else "numloom prof"

@@ -169,6 +169,12 @@ impl Span {
         Span(open.then_some(lane), 0)
     }
 
+    /// About the task that is being bound on this thread.
+    pub fn of_task(lane: Lane, doing: Doing) -> Span {
+        let open = on() && local::with(|l| l.begin(lane, doing, l.task() as u64, 0)).is_some();
+        Span(open.then_some(lane), 0)
+    }
+
     /// How much it was for.
     pub fn count(&mut self, count: usize) {
         self.1 = count as u64;

@@ -111,7 +111,7 @@ pub fn new_queues() -> Vec<Arc<Queue>> {
 }
 
 pub fn new_processor(lane: Lane) -> u16 {
-    let thread = std::thread::current().name().unwrap_or("thread").to_string();
+    let thread = std::thread::current().name().unwrap_or("program").to_string();
     let mut all = PROCESSORS.lock();
     let taken = |index: u32| all.iter().any(|p| p.lane == lane && p.index == index);
     // Workers keep their number after the program's own thread, which is CPU 0.

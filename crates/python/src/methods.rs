@@ -501,6 +501,7 @@ impl NdArray {
 
     fn __float__(slf: &Bound<'_, Self>) -> PyResult<f64> {
         let v = one_value(slf)?;
+        numloom_profile::record::values_read(1);
         if v.dtype.is_complex() {
             let message = "float() argument must be a string or a real number, not 'complex'";
             return Err(PyTypeError::new_err(message));

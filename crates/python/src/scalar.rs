@@ -126,6 +126,7 @@ impl Scalar {
 
     fn __float__(slf: &Bound<'_, Self>) -> PyResult<f64> {
         let v = value(slf)?;
+        numloom_profile::record::values_read(1);
         crate::assign::warn_complex(slf.py(), v.dtype, DType::F64)?;
         Ok(v.to_f64())
     }

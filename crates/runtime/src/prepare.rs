@@ -13,7 +13,7 @@ use crate::operation::{Kind, Operation, Place, Source};
 use crate::packed;
 use crate::plan::{self, FusedPlan};
 use crate::pool;
-use crate::profile::record;
+use crate::profile::{Doing, Lane, Span, record};
 use crate::provenance::Provenance;
 use crate::reserved;
 use crate::retire;
@@ -99,7 +99,10 @@ fn bound(work: &Work) -> Result<Prepared> {
                     let phases = library.phases(&args);
                     Ok(Prepared::Library { own: None, args, phases })
                 }
-                Kind::Pack | Kind::Unpack | Kind::Nonzero => packed::prepare(work, op, ops),
+                Kind::Pack | Kind::Unpack | Kind::Nonzero => {
+                    let _span = Span::of_task(Lane::Partition, Doing::Image);
+                    packed::prepare(work, op, ops)
+                }
                 Kind::Map(_) | Kind::Reduce { .. } => late(work, ops, op),
             }
         }
@@ -215,7 +218,10 @@ fn fused(work: &Work, task: &FusedTask) -> Result<Prepared> {
         return Ok(Prepared::Done);
     }
     let touches = mapper::touches(plan, stores);
+    let mut span = Span::of_task(Lane::Partition, Doing::Partition);
     let mut mapping = Mapping::begin(mapper::parts(plan, &touches));
+    span.count(mapping.parts.len());
+    drop(span);
     let parts = mapping.parts.clone();
     let _room = if parts[0].memory.is_host() { Some(room(ops, stores.iter())?) } else { None };
     for part in &parts {

@@ -8,13 +8,24 @@ use rustc_hash::FxHashMap;
 /// Arrays of one line that come and go: so many, of so many bytes.
 const MANY_ARRAYS: u64 = 10;
 const LARGE: u64 = 1 << 20;
+/// Ticks between the end of an instance and the beginning of the one that it has moved to.
+const AT_ONCE: u64 = 100_000;
 
 pub fn temporaries(f: &Facts) -> Vec<Found> {
     let (i, d) = (&f.p.tables.instances, &f.p.tables.deaths);
     let ends: FxHashMap<u32, u64> = d.instance.iter().copied().zip(d.time.iter().copied()).collect();
+    let mut births: FxHashMap<u32, Vec<(u64, u8)>> = FxHashMap::default();
+    for k in 0..i.id.len() {
+        births.entry(i.store[k]).or_default().push((i.born[k], i.memory[k]));
+    }
+    // An array that moves to another memory is gone from one and there in the other at once.
+    let moved = |k: usize, end: u64| {
+        births[&i.store[k]].iter().any(|&(born, memory)| memory != i.memory[k] && born.abs_diff(end) < AT_ONCE)
+    };
     let mut by: FxHashMap<u32, (u64, u64)> = FxHashMap::default();
     for k in 0..i.id.len() {
-        if i.bytes[k] >= LARGE && ends.contains_key(&i.id[k]) && f.loop_key(i.line[k]).is_some() {
+        let goes = ends.get(&i.id[k]).is_some_and(|&end| !moved(k, end));
+        if i.bytes[k] >= LARGE && goes && f.loop_key(i.line[k]).is_some() {
             let of = by.entry(i.line[k]).or_default();
             *of = (of.0 + 1, of.1.saturating_add(i.bytes[k]));
         }

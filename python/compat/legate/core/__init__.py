@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from numloom import StoreTarget, offload_to
+from numloom import ProfileRange, StoreTarget, offload_to
 
 from ._runtime import Runtime, get_legate_runtime
 
-__all__ = ["Runtime", "StoreTarget", "get_legate_runtime", "offload_to"]
+__all__ = ["ProfileRange", "Runtime", "StoreTarget", "get_legate_runtime", "offload_to"]
