@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..program import Step
-from .operations import has_negative_zero
+from .operations import sorts_well
 
 if TYPE_CHECKING:
     from ..generator import Generator
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 def order(g: Generator) -> Step | None:
     """A new array that depends on the order of another's elements. Nothing here may depend on a rounding."""
     rng = g.rng
-    name = g.pick(lambda v: v.ndim >= 1 and v.size > 0 and not has_negative_zero(v), exact=True)
+    name = g.pick(lambda v: v.ndim >= 1 and v.size > 0 and sorts_well(v), exact=True)
     if name is None:
         return None
     v, new = g.scope[name], g.fresh()
@@ -48,7 +48,7 @@ def order(g: Generator) -> Step | None:
 
 
 def sort_in_place(g: Generator) -> Step | None:
-    name = g.pick(lambda v: v.ndim >= 1 and not has_negative_zero(v), writeable=True)
+    name = g.pick(lambda v: v.ndim >= 1 and sorts_well(v), writeable=True)
     if name is None:
         return None
     axis = g.rng.randrange(-g.scope[name].ndim, g.scope[name].ndim)
