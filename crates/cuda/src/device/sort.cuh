@@ -4,7 +4,7 @@
 // A warp has a run of 32 * ITEMS keys, read item by item across its lanes, so that ranks keep their order.
 struct Words16 { u64 w[16]; };
 // Blocks of a multiprocessor at once, which bounds the registers of each.
-enum { TILE = 256 * ITEMS, BLOCKS = 4 };
+enum { TILE = 256 * ITEMS, BLOCKS = 3 };
 
 FN K key_of_bits(K bits, bool negative) { return negative ? (K)~bits : (K)(bits | TOP); }
 // Floats in the order of NumPy: NaN last; for places, zeros of both signs are equal.
@@ -58,7 +58,7 @@ extern "C" __global__ void __launch_bounds__(256) sort_clear(const __grid_consta
     for (i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x; i < words; i += (i64)gridDim.x * blockDim.x) NEXT_TILE(a.w)[i] = 0;
 }
 // Several counters of a digit, for different lanes: keys of few different digits wait less for each other.
-enum { COPIES = PASSES > 4 ? 4 : 8 };
+enum { COPIES = 4 };
 extern "C" __global__ void __launch_bounds__(256) sort_count(const __grid_constant__ Words16 a) {
     __shared__ u32 counts[PASSES * 256 * COPIES];
     const i64 n = (i64)a.w[4], stride = (i64)gridDim.x * (256 * 8);
@@ -169,21 +169,14 @@ extern "C" __global__ void __launch_bounds__(256, BLOCKS) sort_pass(const __grid
         places[to] = a.w[7] & 1 ? (u32)at : ((const u32*)a.w[2])[at];
 #endif
     }
-    // This thread's digit in the tiles before, four of them at a look.
+    // This thread's digit in the tiles before, one at a look: more would keep the memory from those who have yet to tell.
     u32 before = 0;
     for (i64 j = tile - 1; j >= 0;) {
-        S seen[4];
-#pragma unroll
-        for (int k = 0; k < 4; k++) seen[k] = j >= k ? told[(j - k) * 256] : tell(2, 0);
-        bool waits = false;
-#pragma unroll
-        for (int k = 0; k < 4; k++) {
-            const u32 kind = kind_of(seen[k]);
-            waits = waits || kind == 0;
-            if (waits || j < 0) continue;
-            before += count_of(seen[k]);
-            j = kind == 2 ? -1 : j - 1;
-        }
+        const S seen = told[j * 256];
+        const u32 kind = kind_of(seen);
+        if (kind == 0) continue;
+        before += count_of(seen);
+        j = kind == 2 ? -1 : j - 1;
     }
     if (tile > 0) told[tile * 256] = tell(2, before + count);
     targets[t] = DIGITS_OF(a.w, pass)[t] + before - start;

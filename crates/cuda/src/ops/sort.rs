@@ -32,7 +32,7 @@ impl Sort {
         match (self.dtype.size(), self.places) {
             (8, false) => 14,
             (8, true) => 10,
-            (_, false) => 20,
+            (_, false) => 32,
             (_, true) => 16,
         }
     }
