@@ -17,6 +17,7 @@ from ._sorting import searchsorted
 
 _numpy_histograms: Any = _histograms_impl
 _MOST_BINS = 1 << 27
+_SAMPLE = 1 << 12
 
 
 @native
@@ -31,10 +32,17 @@ def bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> Any:
         weights = weights.astype(numpy.float64, copy=False)
     if x.shape[0] == 0 or minlength < 0:
         raise Unsupported("nothing to count, or an error that NumPy words")
-    low, high = x.min(), x.max()
-    if low < 0:
-        raise Unsupported("an error that NumPy words")
-    return _core.tally(x, max(int(high) + 1, minlength), None, weights)
+    # Counted in one reading, with as many bins as a sample asks for; again if they were too few.
+    bins = int(x[:: max(1, x.shape[0] // _SAMPLE)].max()) + 1
+    while True:
+        counts, extremes = _core.tally(x, max(bins, minlength, 1), None, weights)
+        low, high = _core.to_numpy(extremes).tolist()
+        if low < 0:
+            raise Unsupported("an error that NumPy words")
+        if high < counts.shape[0]:
+            wanted = max(high + 1, minlength)
+            return counts if wanted == counts.shape[0] else counts[:wanted].copy()
+        bins = high + 1
 
 
 def _extremes(a: ndarray) -> numpy.ndarray[Any, Any]:
@@ -167,7 +175,8 @@ def histogramdd(sample: Any, bins: Any = 10, range: Any = None, density: Any = N
         ours = _core.asarray(own)
         place = place * (len(own) + 1) + (searchsorted(ours, column, "right") - (column == own[-1]))
     shape = [len(e) + 1 for e in edges]
-    counts = _core.tally(place, math.prod(shape), None, weights).reshape(shape).astype(float, copy=False)
+    counts, _ = _core.tally(place, math.prod(shape), None, weights)
+    counts = counts.reshape(shape).astype(float, copy=False)
     counts = counts[(slice(1, -1),) * d]
     if density:
         total = counts.sum()

@@ -11,11 +11,9 @@ from pathlib import Path
 import numpy
 
 MODULE = os.environ.get("NUMLOOM_TEST_MODULE", "numloom")
-SOURCES = [Path(numpy.__file__).parent / area / "tests" for area in ("_core", "linalg", "fft")]
+SOURCES = [Path(numpy.__file__).parent / area / "tests" for area in ("_core", "linalg", "fft", "random")]
 FILES = ["test_umath", "test_multiarray", "test_indexing", "test_ufunc", "test_shape_base", "test_numeric"]
 FILES += ["test_linalg", "test_pocketfft", "test_helper", "test_einsum"]
-SOURCES = [Path(numpy.__file__).parent / area / "tests" for area in ("_core", "random")]
-FILES = ["test_umath", "test_multiarray", "test_indexing", "test_ufunc", "test_shape_base", "test_numeric"]
 FILES += ["test_generator_mt19937", "test_generator_mt19937_regressions", "test_random", "test_randomstate"]
 FILES += ["test_randomstate_regression", "test_seed_sequence", "test_smoke", "test_direct"]
 

@@ -1,29 +1,35 @@
-//! A guide to a sorted array: for the first bits of a rank, between which elements it belongs. Where elements spread
-//! evenly, a search is then a step or two.
+//! A guide to a sorted array: for about where a value lies between the first element and the last, between which
+//! elements it belongs. Where elements spread evenly, a search is then a step or two.
 
 use crate::element::read_run;
-use crate::radix::Scale;
 use crate::scratch::Buffer;
 use crate::sort_key::Keyed;
 use crate::walk::Walk;
 use crate::{LibraryError, RawView};
-use numloom_ir::DType;
 use std::ops::Range;
 
-/// Entries of a guide, as a power of two: a few for each element.
-const BITS: std::ops::RangeInclusive<u32> = 4..=20;
+/// Entries of a guide: a few for each element, up to so many.
+const EACH: usize = 4;
+const MOST: usize = 1 << 20;
 /// Values that are read at a time.
 pub const BLOCK: usize = 1024;
 
 pub struct Guide {
     ranks: Buffer,
-    /// Where the elements of each entry begin, and one more.
-    starts: Buffer,
     n: usize,
-    scale: Scale,
-    shift: u32,
-    entries: usize,
-    /// Halvings that the longest entry needs.
+    entries: Entries,
+}
+
+/// Which elements each entry has.
+struct Entries {
+    /// Where they begin, and one more.
+    starts: Buffer,
+    count: usize,
+    low: f64,
+    scale: f64,
+    /// By ranks instead of values: even for numbers of very different size.
+    by_rank: bool,
+    /// Halvings that the longest one needs.
     steps: u32,
 }
 
@@ -41,30 +47,19 @@ impl Guide {
             own.add(i).write(v.rank());
         }
         let own = std::slice::from_raw_parts(own, n);
-        let (first, last) = (own.first().copied().unwrap_or(0), own.last().copied().unwrap_or(0));
-        let scale = Scale::new(first.min(last), first.max(last), 1);
-        let bits = (n.max(1).ilog2() + 2).clamp(*BITS.start(), *BITS.end()).min(scale.bits.max(1));
-        let (shift, entries) = (scale.bits.saturating_sub(bits), 1usize << bits);
-        let starts = Buffer::new::<u32>(entries + 1)?;
-        let mut guide = Guide { ranks, starts, n, scale, shift, entries, steps: 0 };
-        let starts = std::slice::from_raw_parts_mut(guide.starts.as_ptr::<u32>(), entries + 1);
-        starts.fill(0);
-        own.iter().for_each(|&rank| starts[guide.entry(rank) + 1] += 1);
-        let longest = starts.iter().copied().max().unwrap_or(0);
-        (1..=entries).for_each(|i| starts[i] += starts[i - 1]);
-        guide.steps = u32::BITS - longest.leading_zeros();
-        Ok(guide)
+        let mut entries = Entries::new::<T>(own, false)?;
+        if entries.steps > 3 {
+            let other = Entries::new::<T>(own, true)?;
+            if other.steps < entries.steps {
+                entries = other;
+            }
+        }
+        Ok(Guide { ranks, n, entries })
     }
 
     /// Whether a guide to so many elements can be made, and pays for so many values.
     pub fn pays(n: usize, values: usize) -> bool {
         n > 0 && n < u32::MAX as usize && values >= 64 && values >= n / 8
-    }
-
-    #[inline(always)]
-    fn entry(&self, rank: i64) -> usize {
-        // Ranks beyond the ends count to the last entry: those below wrap to large numbers.
-        ((self.scale.number(rank) >> self.shift) as usize).min(self.entries - 1)
     }
 
     #[inline(always)]
@@ -78,28 +73,60 @@ impl Guide {
         self.n
     }
 
-    /// Where a rank belongs: before its equals, or after them.
+    /// Where values belong: before their equals, or after them. Up to a block of them, whose ranks are left as well.
     #[inline(always)]
-    pub fn place<const RIGHT: bool>(&self, rank: i64) -> usize {
-        let before = |own: i64| if RIGHT { own <= rank } else { own < rank };
-        if !before(self.rank(0)) {
-            return 0;
+    pub fn places<T: Keyed, const RIGHT: bool>(&self, values: &[T], ranks: &mut [i64; BLOCK], at: &mut [u32; BLOCK]) {
+        let (entries, mut ends) = (&self.entries, [0u32; BLOCK]);
+        // SAFETY: `entry` is below their count, and there is one start more; none is above `n`.
+        let starts = entries.starts.as_ptr::<u32>();
+        for (i, v) in values.iter().enumerate() {
+            ranks[i] = v.rank();
+            let entry = entries.entry(*v, ranks[i]);
+            (at[i], ends[i]) = unsafe { (*starts.add(entry), *starts.add(entry + 1)) };
         }
-        let entry = self.entry(rank);
-        // SAFETY: there is one start more than entries, and none is above `n`.
-        let (mut at, end) = unsafe {
-            let starts = self.starts.as_ptr::<u32>();
-            (*starts.add(entry) as usize, *starts.add(entry + 1) as usize)
-        };
         // As many steps for every value, so that no branch depends on it.
-        for step in (0..self.steps).rev() {
-            let next = at + (1 << step);
-            // SAFETY: `next - 1` is below `end`, or the first of all is looked at.
-            let within = next <= end;
-            let probe = self.rank(if within { next - 1 } else { 0 });
-            at = if within & before(probe) { next } else { at };
+        for step in (0..entries.steps).rev() {
+            for i in 0..values.len() {
+                let next = at[i] + (1 << step);
+                let within = next <= ends[i];
+                // Past the end of an entry, the first element of all is looked at in vain.
+                let probe = self.rank(if within { next as usize - 1 } else { 0 });
+                let before = if RIGHT { probe <= ranks[i] } else { probe < ranks[i] };
+                at[i] = if within & before { next } else { at[i] };
+            }
         }
-        at
+    }
+}
+
+impl Entries {
+    unsafe fn new<T: Keyed>(ranks: &[i64], by_rank: bool) -> Result<Entries, LibraryError> {
+        let number = |rank: i64| if by_rank { rank as f64 } else { T::of_rank(rank).to_f64() };
+        let finite = |rank: &&i64| number(**rank).is_finite();
+        let low = ranks.iter().find(finite).map_or(0.0, |&r| number(r));
+        let high = ranks.iter().rfind(finite).map_or(0.0, |&r| number(r));
+        let count = (EACH * ranks.len()).next_power_of_two().min(MOST);
+        // Never zero or infinite, which would make NaN of numbers that are not.
+        let scale = if high > low { count as f64 / (high - low) } else { 1.0 };
+        let scale = scale.clamp(f64::MIN_POSITIVE, f64::MAX);
+        let starts = Buffer::new::<u32>(count + 1)?;
+        let mut entries = Entries { starts, count, low, scale, by_rank, steps: 0 };
+        let starts = std::slice::from_raw_parts_mut(entries.starts.as_ptr::<u32>(), count + 1);
+        starts.fill(0);
+        ranks.iter().for_each(|&rank| starts[entries.entry(T::of_rank(rank), rank) + 1] += 1);
+        let longest = starts.iter().copied().max().unwrap_or(0);
+        (1..=count).for_each(|i| starts[i] += starts[i - 1]);
+        entries.steps = u32::BITS - longest.leading_zeros();
+        Ok(entries)
+    }
+
+    /// Never less for a larger value: what has a smaller entry comes before, what has a larger one after.
+    #[inline(always)]
+    fn entry<T: Keyed>(&self, v: T, rank: i64) -> usize {
+        let number = if self.by_rank { rank as f64 } else { v.to_f64() };
+        let at = (number - self.low) * self.scale;
+        let last = (self.count - 1) as f64;
+        // NaN is the last of all; what is below the first becomes zero.
+        (if at < last { at } else { last }) as usize
     }
 }
 
@@ -108,13 +135,18 @@ impl Guide {
 /// # Safety
 /// The view must be valid.
 pub unsafe fn blocks<T: Keyed>(v: &RawView, range: Range<usize>, mut f: impl FnMut(&[T], usize)) {
-    let (dtype, mut done): (DType, usize) = (v.dtype, 0);
+    let mut done = 0;
     let mut block = [T::ZERO; BLOCK];
+    let as_they_are = v.dtype == T::DTYPE && v.is_aligned();
     let _ = Walk::new(&v.shape, [&v.strides]).runs::<()>(range, |[from], [step], count| {
         for at in (0..count).step_by(BLOCK) {
-            let n = BLOCK.min(count - at);
-            read_run::<T>(dtype, v.ptr.offset(from + at as isize * step), step, block.as_mut_ptr(), n);
-            f(&block[..n], done);
+            let (n, ptr) = (BLOCK.min(count - at), v.ptr.offset(from + at as isize * step));
+            if as_they_are && step == size_of::<T>() as isize {
+                f(std::slice::from_raw_parts(ptr as *const T, n), done);
+            } else {
+                read_run::<T>(v.dtype, ptr, step, block.as_mut_ptr(), n);
+                f(&block[..n], done);
+            }
             done += n;
         }
         Ok(())
@@ -124,31 +156,41 @@ pub unsafe fn blocks<T: Keyed>(v: &RawView, range: Range<usize>, mut f: impl FnM
 #[cfg(test)]
 mod tests {
     use super::*;
+    use numloom_ir::DType;
 
     fn view(of: &mut [f64]) -> RawView {
         let shape = [of.len()].as_slice().into();
         RawView { ptr: of.as_mut_ptr() as *mut u8, dtype: DType::F64, shape, strides: [8isize].as_slice().into() }
     }
 
+    fn places<const RIGHT: bool>(guide: &Guide, values: &[f64]) -> Vec<usize> {
+        let (mut ranks, mut at) = ([0; BLOCK], [0; BLOCK]);
+        guide.places::<f64, RIGHT>(values, &mut ranks, &mut at);
+        at[..values.len()].iter().map(|&a| a as usize).collect()
+    }
+
     #[test]
     fn places_are_those_of_a_search() {
-        let lists: [&[f64]; 6] = [
+        let sizes: Vec<f64> = (-300..300).map(|i| 10f64.powi(i)).collect();
+        let lists: [&[f64]; 8] = [
             &[1.0],
             &[2.0, 2.0, 2.0],
             &[-1e300, -0.0, 0.0, 1e-300, 5.0, f64::INFINITY, f64::NAN],
             &[0.0, 1.0, 1.0, 1.0, 2.0, 3.0, 1e9],
             &[f64::NEG_INFINITY, f64::NAN, f64::NAN],
             &[-3.0, -2.0, -1.0],
+            &[f64::MIN, -1.0, 0.0, 7.0, f64::MAX],
+            &sizes,
         ];
         for list in lists {
             let mut a = list.to_vec();
             let guide = unsafe { Guide::new::<f64>(&view(&mut a)).unwrap() };
-            for v in lists.iter().flat_map(|l| l.iter().copied()).chain([0.5, -5.0, 1e10, f64::MAX]) {
-                let left = list.partition_point(|e| e.rank() < v.rank());
-                let right = list.partition_point(|e| e.rank() <= v.rank());
-                let got = (guide.place::<false>(v.rank()), guide.place::<true>(v.rank()));
-                assert_eq!(got, (left, right), "{v} in {list:?}");
-            }
+            let values: Vec<f64> = lists.iter().flat_map(|l| l.iter().copied()).chain([0.5, -5.0, 1e10]).collect();
+            let of = |f: &dyn Fn(&f64, &f64) -> bool| -> Vec<usize> {
+                values.iter().map(|v| list.partition_point(|e| f(e, v))).collect()
+            };
+            assert_eq!(places::<false>(&guide, &values), of(&|e, v| e.rank() < v.rank()), "left in {list:?}");
+            assert_eq!(places::<true>(&guide, &values), of(&|e, v| e.rank() <= v.rank()), "right in {list:?}");
         }
     }
 
@@ -156,6 +198,6 @@ mod tests {
     fn what_is_not_sorted_gives_places_inside() {
         let mut a = [5.0, -7.0, 3.0, 1e30, 2.0];
         let guide = unsafe { Guide::new::<f64>(&view(&mut a)).unwrap() };
-        assert!([-1e40, 0.0, 2.5, 1e40].iter().all(|v| guide.place::<true>(v.rank()) <= 5));
+        assert!(places::<true>(&guide, &[-1e40, 0.0, 2.5, 1e40]).iter().all(|&p| p <= 5));
     }
 }

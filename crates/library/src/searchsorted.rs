@@ -1,7 +1,7 @@
 //! Binary search in a sorted array: with a guide for many values, else one by one.
 
 use crate::element::{Element, with_type};
-use crate::guide::{Guide, blocks};
+use crate::guide::{BLOCK, Guide, blocks};
 use crate::sort_key::{Keyed, with_keyed};
 use crate::walk::{Walk, ensure, ensure_operands, piece, pieces};
 use crate::{Args, LibraryError, LibraryOp, RawView};
@@ -59,16 +59,19 @@ impl SearchSorted {
         let out = &args.outs[0];
         let mut walk = Walk::new(&out.shape, [&out.strides]);
         walk.seek(range.start);
-        let dense = walk.single_run().filter(|[step]| *step == 8);
-        let to = out.ptr.offset(walk.offsets[0]) as *mut i64;
-        blocks::<T>(&args.ins[1], range, |block, at| match dense {
-            Some(_) => block.iter().enumerate().for_each(|(i, v)| {
-                to.add(at + i).write_unaligned(guide.place::<RIGHT>(v.rank()) as i64);
-            }),
-            None => block.iter().for_each(|v| {
-                (out.ptr.offset(walk.offsets[0]) as *mut i64).write_unaligned(guide.place::<RIGHT>(v.rank()) as i64);
-                walk.step();
-            }),
+        let (mut ranks, mut at) = ([0i64; BLOCK], [0u32; BLOCK]);
+        blocks::<T>(&args.ins[1], range, |block, done| {
+            guide.places::<T, RIGHT>(block, &mut ranks, &mut at);
+            let places = at[..block.len()].iter().map(|&p| p as i64);
+            if let Some([8]) = walk.single_run() {
+                let to = (out.ptr.offset(walk.offsets[0]) as *mut i64).add(done);
+                places.enumerate().for_each(|(i, p)| to.add(i).write_unaligned(p));
+            } else {
+                for p in places {
+                    (out.ptr.offset(walk.offsets[0]) as *mut i64).write_unaligned(p);
+                    walk.step();
+                }
+            }
         });
         Ok(())
     }

@@ -6,6 +6,7 @@
 use crate::guide::{BLOCK, blocks};
 use crate::scratch::{Buffer, Scratch};
 use crate::sort_key::{Keyed, with_keyed};
+use crate::vector::vectorized;
 use crate::walk::{Walk, ensure, ensure_operands, piece, pieces, without};
 use crate::{Args, LibraryError, LibraryOp, RawView};
 use numloom_ir::{Dims, Strides};
@@ -27,9 +28,7 @@ const TILE: usize = 1 << 15;
 /// Elements that make a lane worth cutting, of a chunk of it, and of the sample.
 const LONG: usize = 1 << 17;
 const CHUNK: usize = 1 << 17;
-const SAMPLE: usize = 1 << 14;
-/// How far from where it should be a wanted element may lie in the sample: five times what chance does.
-const MARGIN: usize = 5 * 64;
+const SAMPLE: usize = 1 << 15;
 
 /// Ranks that wanted elements are expected between, both included.
 #[derive(Clone, Copy, Default)]
@@ -183,9 +182,12 @@ impl Select {
             .collect();
         sample.sort_unstable();
         for (bracket, &k) in brackets.iter_mut().zip(&self.kth) {
-            let middle = (k as u128 * SAMPLE as u128 / len as u128) as usize;
-            bracket.low = if middle < MARGIN { i64::MIN } else { sample[middle - MARGIN] };
-            bracket.high = sample.get(middle + MARGIN).copied().unwrap_or(i64::MAX);
+            let share = k as f64 / len as f64;
+            let middle = (share * SAMPLE as f64) as usize;
+            // How far from where it should be it may lie in the sample: nearly five times what chance does.
+            let margin = (4.7 * (SAMPLE as f64 * share * (1.0 - share)).sqrt()) as usize + 12;
+            bracket.low = if middle < margin { i64::MIN } else { sample[middle - margin] };
+            bracket.high = sample.get(middle + margin).copied().unwrap_or(i64::MAX);
         }
         // Neighbours share a bracket.
         for i in 1..brackets.len() {
@@ -201,31 +203,72 @@ impl Select {
 /// What lies where in a chunk, for each bracket that is there.
 unsafe fn keep<T: Keyed>(lane: &RawView, range: Range<usize>, brackets: &[Option<Bracket>]) -> Kept {
     let mut all: Vec<Found> = brackets.iter().map(|_| Found::default()).collect();
-    let (mut ranks, mut room) = ([0i64; BLOCK], [0i64; BLOCK + 1]);
+    let (mut ranks, mut room) = ([0i64; BLOCK], [0i64; BLOCK + 8]);
     blocks::<T>(lane, range, |block, _| {
         let ranks = &mut ranks[..block.len()];
-        ranks.iter_mut().zip(block).for_each(|(r, v)| *r = v.rank());
+        vectorized(
+            #[inline(always)]
+            || ranks.iter_mut().zip(block).for_each(|(r, v)| *r = v.rank()),
+        );
         for (bracket, found) in brackets.iter().zip(&mut all) {
-            let Some(Bracket { low, high }) = *bracket else { continue };
-            let mut counts = [0usize; 3];
-            for &r in ranks.iter() {
-                counts[0] += (r < low) as usize;
-                counts[1] += (r == low) as usize;
-                counts[2] += ((r == high) & (low < high)) as usize;
+            if let Some(bracket) = bracket {
+                let [below, lows, highs] = counts(ranks, *bracket);
+                found.below += below;
+                found.lows += lows;
+                found.highs += highs;
+                let inside = pick(ranks, *bracket, &mut room);
+                found.between.extend_from_slice(&room[..inside]);
             }
-            let mut inside = 0;
-            for &r in ranks.iter() {
-                // Written always and counted if wanted: no branch to mispredict.
-                room[inside] = r;
-                inside += ((low < r) & (r < high)) as usize;
-            }
-            found.below += counts[0];
-            found.lows += counts[1];
-            found.highs += counts[2];
-            found.between.extend_from_slice(&room[..inside]);
         }
     });
     Kept { brackets: all }
+}
+
+/// How many ranks are below a bracket, at its low end and at its high one.
+fn counts(ranks: &[i64], Bracket { low, high }: Bracket) -> [usize; 3] {
+    vectorized(
+        #[inline(always)]
+        || {
+            let mut counts = [0i64; 3];
+            for &r in ranks {
+                counts[0] += (r < low) as i64;
+                counts[1] += (r == low) as i64;
+                counts[2] += ((r == high) & (low < high)) as i64;
+            }
+            counts.map(|c| c as usize)
+        },
+    )
+}
+
+/// The ranks between the ends of a bracket, in front of `room`; answers how many there are.
+fn pick(ranks: &[i64], Bracket { low, high }: Bracket, room: &mut [i64; BLOCK + 8]) -> usize {
+    #[cfg(target_arch = "x86_64")]
+    if is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("popcnt") {
+        // SAFETY: the features were just detected; there is room for a vector behind a block.
+        return unsafe { pick_vectors(ranks, low, high, room) };
+    }
+    let mut inside = 0;
+    for &r in ranks {
+        // Written always and counted if wanted: no branch to mispredict.
+        room[inside] = r;
+        inside += ((low < r) & (r < high)) as usize;
+    }
+    inside
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,popcnt")]
+unsafe fn pick_vectors(ranks: &[i64], low: i64, high: i64, room: &mut [i64; BLOCK + 8]) -> usize {
+    use std::arch::x86_64::*;
+    let (lows, highs, mut inside) = (_mm512_set1_epi64(low), _mm512_set1_epi64(high), 0);
+    for eight in ranks.chunks(8) {
+        let there = u8::MAX >> (8 - eight.len());
+        let v = _mm512_maskz_loadu_epi64(there, eight.as_ptr());
+        let wanted = _mm512_cmplt_epi64_mask(lows, v) & _mm512_cmplt_epi64_mask(v, highs) & there;
+        _mm512_storeu_epi64(room.as_mut_ptr().add(inside), _mm512_maskz_compress_epi64(wanted, v));
+        inside += wanted.count_ones() as usize;
+    }
+    inside
 }
 
 /// The rank of the `k`-th element by what the chunks have kept for place `i`; nothing if it lies outside its bracket.

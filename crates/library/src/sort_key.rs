@@ -36,6 +36,9 @@ pub(crate) trait Keyed: Element {
 
     /// An element of that rank.
     fn of_rank(rank: i64) -> Self;
+
+    /// A number in the same order, which may be the same for neighbours.
+    fn to_f64(self) -> f64;
 }
 
 macro_rules! keyed_integers {
@@ -50,6 +53,8 @@ macro_rules! keyed_integers {
             fn rank_of(key: $k) -> i64 { key as i64 }
             #[inline(always)]
             fn of_rank(rank: i64) -> $t { <$t>::from_key(rank as $k) }
+            #[inline(always)]
+            fn to_f64(self) -> f64 { self as f64 }
         }
     )*};
 }
@@ -80,6 +85,8 @@ macro_rules! keyed_floats {
             fn of_rank(rank: i64) -> $t {
                 if rank > <$t>::INFINITY.to_bits() as i64 { <$t>::NAN } else { <$t>::from_key(rank as $k) }
             }
+            #[inline(always)]
+            fn to_f64(self) -> f64 { f64::from(self) }
         }
     )*};
 }
@@ -102,6 +109,10 @@ impl Keyed for Truth {
     #[inline(always)]
     fn of_rank(rank: i64) -> Truth {
         Truth(rank as u8)
+    }
+    #[inline(always)]
+    fn to_f64(self) -> f64 {
+        self.truth() as u8 as f64
     }
 }
 

@@ -1,10 +1,10 @@
 //! Counting what falls where: integers by their value, numbers by the edges they lie between. Every tile counts a part
 //! of the values for itself; then the parts are added up, always in the same order.
 
-use crate::element::read_run;
 use crate::guide::{BLOCK, Guide, blocks};
 use crate::scratch::Scratch;
 use crate::sort_key::{Keyed, with_keyed};
+use crate::vector::vectorized;
 use crate::walk::{Walk, ensure, ensure_operands, piece, pieces};
 use crate::{Args, LibraryError, LibraryOp, RawView};
 use numloom_ir::DType;
@@ -13,11 +13,13 @@ use std::ops::{AddAssign, Range};
 use std::sync::OnceLock;
 
 /// How many values fall into each bin, or the sum of their weights. Inputs: the values, for `between` the sorted
-/// edges, and optionally float64 weights of the values' shape. The output is 1-d: int64, float64 with weights.
+/// edges, and optionally float64 weights of the values' shape. The first output is 1-d: int64, float64 with weights.
+/// Integers have a second one of two int64: the smallest and the largest, whether they have a bin or not.
 pub struct Tally {
     edges: bool,
     guide: OnceLock<Result<Guide, LibraryError>>,
     parts: Scratch,
+    extremes: Scratch,
 }
 
 const TILE: usize = 1 << 16;
@@ -37,7 +39,7 @@ struct Plan<'a> {
 impl Tally {
     /// Integers, each counted in the bin of its number; what has no bin is left out.
     pub fn of_integers() -> Tally {
-        Tally { edges: false, guide: OnceLock::new(), parts: Scratch::default() }
+        Tally { edges: false, guide: OnceLock::new(), parts: Scratch::default(), extremes: Scratch::default() }
     }
 
     /// Numbers between edges of dtype `T`, which they are cast to: from an edge up to the next, the last one included.
@@ -47,7 +49,7 @@ impl Tally {
 
     fn plan<'a>(&self, args: &'a Args) -> Result<Plan<'a>, LibraryError> {
         let (name, first) = (self.name(), 1 + self.edges as usize);
-        ensure_operands(args, args.ins.len().clamp(first, first + 1), 1, name)?;
+        ensure_operands(args, args.ins.len().clamp(first, first + 1), 2 - self.edges as usize, name)?;
         let (values, out) = (&args.ins[0], &args.outs[0]);
         let (edges, weights) = (self.edges.then(|| &args.ins[1]), args.ins.get(first));
         ensure(out.shape.len() == 1, name, "the counts must be 1-d")?;
@@ -57,6 +59,8 @@ impl Tally {
         ensure(weights.is_none_or(|w| w.shape == values.shape && w.dtype == DType::F64), name, "weights do not fit")?;
         let counts = if weights.is_some() { DType::F64 } else { DType::I64 };
         ensure(out.dtype == counts, name, "counts of the wrong dtype")?;
+        let told = args.outs.get(1);
+        ensure(told.is_none_or(|t| t.dtype == DType::I64 && t.shape[..] == [2]), name, "two extremes")?;
         let size = values.size();
         let tiles = pieces(size, TILE.max(4 * bins)).min(MOST_TILES);
         Ok(Plan { values, edges, weights, size, bins, tiles })
@@ -69,14 +73,21 @@ impl Tally {
         own.fill(W::ZERO);
         let mut weights = Weights::<W>::new(plan.weights, range.clone());
         match plan.edges {
-            None => blocks::<i64>(plan.values, range, |block, _| {
-                let weights = weights.next(block.len());
-                for (i, &v) in block.iter().enumerate() {
-                    if let Some(count) = own.get_mut(v as usize) {
-                        *count += weights[i];
+            None => {
+                let mut told = [i64::MAX, i64::MIN];
+                blocks::<i64>(plan.values, range, |block, _| {
+                    let within = extremes(block);
+                    told = [told[0].min(within[0]), told[1].max(within[1])];
+                    let weights = weights.next(block.len());
+                    if 0 <= within[0] && (within[1] as usize) < own.len() {
+                        for (&v, &w) in block.iter().zip(weights) {
+                            // SAFETY: every value of the block has a bin.
+                            *unsafe { own.get_unchecked_mut(v as usize) } += w;
+                        }
                     }
-                }
-            }),
+                });
+                *self.extremes.get::<[i64; 2]>(plan.tiles)?.add(tile) = told;
+            }
             Some(edges) => {
                 with_keyed!(edges.dtype, T => self.count_between::<T, W>(plan, edges, range, own, weights)?, {})
             }
@@ -97,13 +108,15 @@ impl Tally {
             Err(e) => return Err(e.clone()),
         };
         let (low, high) = (guide.rank(0), guide.rank(guide.len() - 1));
+        let (mut ranks, mut at) = ([0i64; BLOCK], [0u32; BLOCK]);
         blocks::<T>(plan.values, range, |block, _| {
             let weights = weights.next(block.len());
-            for (i, v) in block.iter().enumerate() {
-                let rank = v.rank();
-                if (low..=high).contains(&rank) {
-                    let bin = guide.place::<true>(rank) - 1;
-                    own[bin.min(plan.bins - 1)] += weights[i];
+            guide.places::<T, true>(block, &mut ranks, &mut at);
+            for (i, &w) in weights.iter().enumerate() {
+                if (low..=high).contains(&ranks[i]) {
+                    let bin = (at[i] as usize).wrapping_sub(1).min(plan.bins - 1);
+                    // SAFETY: just made to be one.
+                    *unsafe { own.get_unchecked_mut(bin) } += w;
                 }
             }
         });
@@ -156,18 +169,23 @@ impl<'a, W: Weight> Weights<'a, W> {
         Weights { given, walk, block: [W::ONE; BLOCK] }
     }
 
-    /// The next `n`.
+    /// The next `n`, of at most a block.
     unsafe fn next(&mut self, n: usize) -> &[W] {
         if let Some(w) = self.given {
             match self.walk.single_run() {
                 Some([step]) => {
                     let from = w.ptr.offset(self.walk.offsets[0]);
-                    read_run::<f64>(DType::F64, from, step, self.block.as_mut_ptr() as *mut f64, n);
                     self.walk.offsets[0] += n as isize * step;
+                    if step == size_of::<W>() as isize && w.is_aligned() {
+                        return std::slice::from_raw_parts(from as *const W, n);
+                    }
+                    for (i, own) in self.block[..n].iter_mut().enumerate() {
+                        *own = (from.offset(i as isize * step) as *const W).read_unaligned();
+                    }
                 }
                 None => {
-                    for i in 0..n {
-                        self.block[i] = (w.ptr.offset(self.walk.offsets[0]) as *const W).read_unaligned();
+                    for own in &mut self.block[..n] {
+                        *own = (w.ptr.offset(self.walk.offsets[0]) as *const W).read_unaligned();
                         self.walk.step();
                     }
                 }
@@ -175,6 +193,14 @@ impl<'a, W: Weight> Weights<'a, W> {
         }
         &self.block[..n]
     }
+}
+
+/// The smallest and the largest of a block.
+fn extremes(block: &[i64]) -> [i64; 2] {
+    vectorized(
+        #[inline(always)]
+        || block.iter().fold([i64::MAX, i64::MIN], |[low, high], &v| [low.min(v), high.max(v)]),
+    )
 }
 
 impl LibraryOp for Tally {
@@ -204,6 +230,13 @@ impl LibraryOp for Tally {
             (1, None) => self.count::<i64>(plan, tile),
             (1, Some(_)) => self.count::<f64>(plan, tile),
             (_, weights) => {
+                if let (0, Some(told)) = (tile, args.outs.get(1)) {
+                    let found = std::slice::from_raw_parts(self.extremes.get::<[i64; 2]>(plan.tiles)?, plan.tiles);
+                    let low = found.iter().map(|f| f[0]).min().unwrap_or(0);
+                    let high = found.iter().map(|f| f[1]).max().unwrap_or(0);
+                    (told.ptr as *mut i64).write_unaligned(low);
+                    (told.ptr.offset(told.strides[0]) as *mut i64).write_unaligned(high);
+                }
                 let range = piece(plan.bins, pieces(plan.bins, BINS), tile);
                 match weights {
                     None => self.add_up::<i64>(plan, &args.outs[0], range),

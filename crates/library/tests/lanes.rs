@@ -280,7 +280,6 @@ fn tallies_count_and_weigh() {
             }
             counts
         };
-        let own = |v: f64| (v < 40.0).then_some(v as usize);
         let between = |v: f64| {
             Some(if v < 3.5 {
                 0
@@ -290,9 +289,12 @@ fn tallies_count_and_weigh() {
                 3
             })
         };
-        let (counts, sums) = (Array::strided(&mut rng, DType::I64, &[40]), Array::strided(&mut rng, DType::F64, &[4]));
-        run(&mut rng, &Tally::of_integers(), &[&x], &[&counts]).unwrap();
-        assert_same(&counts.list(), &of(40, &own, false), "bincount");
+        let (counts, sums) = (Array::strided(&mut rng, DType::I64, &[50]), Array::strided(&mut rng, DType::F64, &[4]));
+        let told = Array::dense(DType::I64, &[2]);
+        run(&mut rng, &Tally::of_integers(), &[&x], &[&counts, &told]).unwrap();
+        assert_same(&counts.list(), &of(50, &|v| Some(v as usize), false), "bincount");
+        let ends = x.list().iter().fold((f64::MAX, f64::MIN), |(l, h), v| (l.min(v.0), h.max(v.0)));
+        assert!(n == 0 || told.list() == [(ends.0, 0.0), (ends.1, 0.0)]);
         run(&mut rng, &Tally::between(), &[&x, &edges, &weights], &[&sums]).unwrap();
         assert_same(&sums.list(), &of(4, &between, true), "weighted histogram");
     }

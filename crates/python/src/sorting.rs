@@ -100,7 +100,8 @@ fn order_statistics(x: &Bound<'_, NdArray>, axis: usize, kth: Vec<usize>) -> Ans
     handle::wrap(py, out)
 }
 
-/// How many values, or which weights, fall into each of `bins` bins: by their own number, or between edges.
+/// How many values, or which weights, fall into each of `bins` bins: between edges, or without them by their own
+/// number. Then there are two answers, the second the smallest value and the largest.
 #[pyfunction]
 #[pyo3(signature = (values, bins, edges=None, weights=None))]
 fn tally(
@@ -115,10 +116,15 @@ fn tally(
     let dtype = if weights.is_some() { DType::F64 } else { DType::I64 };
     let made = record::empty(dtype, &[bins], Order::C, || provenance::here(py));
     let out = made.map_err(|e| errors::raise(py, e))?;
-    let op = if edges.is_some() { Tally::between() } else { Tally::of_integers() };
     let ins: Vec<&Array> = std::iter::once(&values).chain(&edges).chain(&weights).collect();
-    into(py, op, &ins, &out)?;
-    handle::wrap(py, out)
+    if edges.is_some() {
+        into(py, Tally::between(), &ins, &out)?;
+        return handle::wrap(py, out);
+    }
+    let told = places(py, &[2])?;
+    record::library(Box::new(Tally::of_integers()), &ins, &[&out, &told], || provenance::here(py))
+        .map_err(|e| errors::raise(py, e))?;
+    Ok((handle::wrap(py, out)?, handle::wrap(py, told)?).into_pyobject(py)?.into_any().unbind())
 }
 
 pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -11,6 +11,7 @@ from .indices import gather, gather_by_array, scatter
 from .masks import mask_read, mask_write, select
 from .observe import drop, error, read
 from .operations import DTYPES, python_scalar
+from .order import order, sort_in_place
 
 # How often each is tried.
 WEIGHTS = {
@@ -42,6 +43,8 @@ WEIGHTS = {
     transform: 1,
     system: 1,
     function: 4,
+    order: 4,
+    sort_in_place: 1,
     shared_with_numpy: 2,
     read: 5,
     drop: 6,

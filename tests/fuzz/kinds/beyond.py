@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..program import Step
-from .operations import has_negative_zero, is_number
+from .operations import is_number, sorts_well
 
 if TYPE_CHECKING:
     from ..generator import Generator
@@ -35,7 +35,7 @@ def function(g: Generator) -> Step | None:
         f"np.trim_zeros({name})" if v.ndim == 1 and not g.is_approx(name) else f"np.ones_like({name})",
         f"np.flipud({name})",
     ]
-    if not has_negative_zero(v):
+    if sorts_well(v):
         options.append(f"np.sort({name}, axis={axis})")
         if not g.is_approx(name):
             options.append(f"np.unique({name})")
