@@ -1,6 +1,6 @@
 """What a profile costs: benchmark programs with and without one, turn by turn in one process, best of several.
 
-    python benches/profile_overhead.py ../shared/bench [--rounds 7] [--scale 0.3]
+python benches/profile_overhead.py ../shared/bench [--rounds 7] [--scale 0.3]
 """
 
 from __future__ import annotations
