@@ -141,8 +141,8 @@ from ._products import (
     tensordot,
     vdot,
 )
-from ._quantiles import median, nanmedian, nanpercentile, nanquantile, percentile, quantile
 from ._profile import ProfileRange, profile
+from ._quantiles import median, nanmedian, nanpercentile, nanquantile, percentile, quantile
 from ._reductions import (
     all,
     amax,
