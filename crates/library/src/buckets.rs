@@ -1,7 +1,7 @@
 //! Sorting long lanes on all cores: every record goes to the bucket of its first digit, then each bucket is sorted
 //! in the cache of whoever takes it.
 
-use crate::radix::{Scale, scatter, sort_run};
+use crate::radix::{LINE, Scale, scatter, sort_run};
 use crate::scratch::{Buffer, Scratch};
 use crate::sort_key::Ranked;
 use crate::vector::vectorized;
@@ -45,6 +45,8 @@ pub struct Lane {
     pub step: isize,
     pub to: *mut u8,
     pub to_step: isize,
+    /// Whether what is read and what is written have no bytes in common.
+    apart: bool,
 }
 
 #[derive(Clone, Copy)]
@@ -80,7 +82,9 @@ impl Lane {
     pub fn new(index: usize, x: &RawView, out: &RawView, axis: usize, offsets: [isize; 2]) -> Lane {
         // SAFETY: the offsets are those of a lane of the views.
         let (from, to) = unsafe { (x.ptr.offset(offsets[0]), out.ptr.offset(offsets[1])) };
-        Lane { index, from, step: x.strides[axis], to, to_step: out.strides[axis] }
+        let ((low, high), (out_low, out_high)) = (bounds(x), bounds(out));
+        let apart = high <= out_low || out_high <= low;
+        Lane { index, from, step: x.strides[axis], to, to_step: out.strides[axis], apart }
     }
 
     #[inline(always)]
@@ -145,9 +149,14 @@ impl Buckets {
         }
     }
 
-    /// Lanes begin at a line of their own.
+    /// Where the records of a lane lie: where its answers will, if they fit there, else in scratch, at a line of its own.
     unsafe fn records_of<C: Ranked>(&self, cut: Cutting, lane: Lane) -> Result<*mut C::Record, LibraryError> {
-        let apart = cut.len.next_multiple_of(64);
+        let size = size_of::<C::Record>();
+        let fits = size == size_of::<C::Answer>() && lane.to_step == size as isize;
+        if fits && lane.apart && (lane.to as usize).is_multiple_of(LINE) {
+            return Ok(lane.to as *mut C::Record);
+        }
+        let apart = cut.len.next_multiple_of(LINE);
         Ok(self.records.get::<C::Record>(cut.lanes * apart)?.add(lane.index * apart))
     }
 
@@ -168,21 +177,32 @@ impl Buckets {
         let longest = buckets().map(|b| b.len()).max().unwrap_or(0);
         let spare = Buffer::new::<C::Record>(if rest > 0 { longest } else { 0 })?;
         for bucket in buckets().filter(|b| !b.is_empty()) {
-            let run = std::slice::from_raw_parts_mut(records.add(bucket.start), bucket.len());
-            sort_run::<C>(run, spare.as_ptr(), scale, rest);
+            let (run, n) = (records.add(bucket.start), bucket.len());
+            sort_run::<C>(std::slice::from_raw_parts_mut(run, n), spare.as_ptr(), scale, rest);
+            // Records may lie where their answers go: each is read before it is overwritten.
             let to = lane.to.offset(bucket.start as isize * lane.to_step);
             if lane.to_step == size_of::<C::Answer>() as isize {
-                for (i, r) in run.iter().enumerate() {
-                    (to as *mut C::Answer).add(i).write_unaligned(C::answer(*r));
+                for i in 0..n {
+                    (to as *mut C::Answer).add(i).write_unaligned(C::answer(run.add(i).read()));
                 }
             } else {
-                for (i, r) in run.iter().enumerate() {
-                    (to.offset(i as isize * lane.to_step) as *mut C::Answer).write_unaligned(C::answer(*r));
+                for i in 0..n {
+                    let to = to.offset(i as isize * lane.to_step) as *mut C::Answer;
+                    to.write_unaligned(C::answer(run.add(i).read()));
                 }
             }
         }
         Ok(())
     }
+}
+
+/// The first byte of a view and the one behind its last, as addresses.
+fn bounds(v: &RawView) -> (usize, usize) {
+    let reach = |sign: isize| -> usize {
+        let along = v.shape.iter().zip(&v.strides).filter(|(_, s)| s.signum() == sign);
+        along.map(|(&n, &s)| n.saturating_sub(1) * s.unsigned_abs()).sum()
+    };
+    (v.ptr as usize - reach(-1), v.ptr as usize + reach(1) + v.dtype.size())
 }
 
 /// The ranks of a chunk: the smallest, the largest, and the bits in which they differ from the lane's first.

@@ -140,7 +140,7 @@ fn insert<C: Ranked>(run: &mut [C::Record]) {
 }
 
 /// Bytes that go to memory at once.
-const LINE: usize = 64;
+pub const LINE: usize = 64;
 
 /// Puts the records `read` gives for `range` where their digits' next places are, a line of each digit at a time.
 /// `past` has lines that will not be read again soon go past the caches.
