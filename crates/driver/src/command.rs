@@ -186,6 +186,11 @@ fn tools(s: &Settings, rank: usize, world: &dyn World) -> Result<Vec<String>, Re
     let mut out = Vec::new();
     for (flag, words) in parts {
         let Some(tool) = words.first() else { continue };
+        if world.find(tool).is_none() && ["nsys", "nvprof"].contains(&flag) {
+            // A program is worth running without a profiler, not without the debugger that was asked for.
+            eprintln!("numloom: --{flag}: there is no {tool} on the PATH; the program runs without it");
+            continue;
+        }
         if world.find(tool).is_none() {
             return refuse(1, format!("--{flag}: there is no {tool} on the PATH; install it or leave the flag out"));
         }

@@ -123,6 +123,8 @@ fn wrappers_and_debuggers() {
     let plan = planned("--nsys --nsys-extra '--stats true' --memcheck --logdir /tmp/logs prog.py x", &Fake::default());
     let line = "nsys profile --trace=cuda,nvtx,osrt --output /tmp/logs/numloom_0 --stats true compute-sanitizer python prog.py x";
     assert_eq!((plan.how, plan.argv), (How::Exec, split(line).unwrap()));
+    let plan = planned("--nvprof prog.py x", &Fake::default());
+    assert_eq!((plan.how, plan.argv), (How::Script, split("python prog.py x").unwrap()), "there is no nvprof");
     let plan = planned("--cprofile --logdir /tmp/logs prog.py x", &Fake::default());
     assert_eq!(plan.argv, split("python -m cProfile -o /tmp/logs/numloom_0.cprof prog.py x").unwrap());
     let plan = planned("--cprofile -m tool x", &Fake::default());
