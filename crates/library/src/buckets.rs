@@ -1,7 +1,7 @@
 //! Sorting long lanes on all cores: every record goes to the bucket of its first digit, then each bucket is sorted
 //! in the cache of whoever takes it.
 
-use crate::radix::{LINE, Scale, scatter, sort_run};
+use crate::radix::{LINE, Scale, scatter, sort_in_place, sort_run};
 use crate::scratch::{Buffer, Scratch};
 use crate::sort_key::Ranked;
 use crate::vector::vectorized;
@@ -16,6 +16,9 @@ const MOST_CHUNKS: usize = 64;
 /// Elements of a bucket if they spread evenly, and bits of the digit that says which.
 const BUCKET: usize = 1 << 12;
 const DIGIT: std::ops::RangeInclusive<u32> = 4..=11;
+/// Bytes beside the records that sorting a bucket takes, unless equals have an order to keep: little enough not to count
+/// as memory.
+const SPARE: usize = 60 << 10;
 /// Bytes of records from which on they are written past the caches.
 const PAST: usize = 16 << 20;
 
@@ -175,10 +178,18 @@ impl Buckets {
         let last = starts.partition_point(|&s| s < range.end);
         let buckets = || (first..last.min(starts.len() - 1)).map(|d| starts[d]..starts[d + 1]);
         let longest = buckets().map(|b| b.len()).max().unwrap_or(0);
-        let spare = Buffer::new::<C::Record>(if rest > 0 { longest } else { 0 })?;
+        let most = SPARE / size_of::<C::Record>();
+        let spare = Buffer::new::<C::Record>(if rest > 0 { longest.min(most) } else { 0 })?;
         for bucket in buckets().filter(|b| !b.is_empty()) {
             let (run, n) = (records.add(bucket.start), bucket.len());
-            sort_run::<C>(std::slice::from_raw_parts_mut(run, n), spare.as_ptr(), scale, rest);
+            let all = std::slice::from_raw_parts_mut(run, n);
+            if n <= most || rest == 0 {
+                sort_run::<C>(all, spare.as_ptr(), scale, rest);
+            } else if all.iter().fold(true, |so_far, r| so_far & C::is_alike(*r)) {
+                sort_in_place::<C>(all, spare.as_ptr(), most, scale, rest);
+            } else {
+                sort_run::<C>(all, Buffer::new::<C::Record>(n)?.as_ptr(), scale, rest);
+            }
             // Records may lie where their answers go: each is read before it is overwritten.
             let to = lane.to.offset(bucket.start as isize * lane.to_step);
             if lane.to_step == size_of::<C::Answer>() as isize {

@@ -103,6 +103,54 @@ pub unsafe fn sort_run<C: Ranked>(run: &mut [C::Record], spare: *mut C::Record, 
     }
 }
 
+/// As `sort_run`, with a spare for no more than `most` records: longer runs are first cut by a digit where they lie,
+/// which mixes equals.
+///
+/// # Safety
+/// As for `sort_run`, with `most` records for the spare.
+pub unsafe fn sort_in_place<C: Ranked>(
+    run: &mut [C::Record],
+    spare: *mut C::Record,
+    most: usize,
+    scale: Scale,
+    bits: u32,
+) {
+    if run.len() <= most || bits == 0 {
+        return sort_run::<C>(run, spare, scale, bits);
+    }
+    let taken = bits.min(8);
+    let rest = bits - taken;
+    let which = |r: &C::Record| digit(scale.number(C::rank(*r)) >> rest, 0, taken);
+    let mut ends = [0usize; 256];
+    run.iter().for_each(|r| ends[which(r)] += 1);
+    let (mut next, mut before) = ([0usize; 256], 0);
+    for (end, first) in ends.iter_mut().zip(&mut next) {
+        *first = before;
+        before += *end;
+        *end = before;
+    }
+    for d in 0..256 {
+        while next[d] < ends[d] {
+            let mut held = run[next[d]];
+            let mut to = which(&held);
+            while to != d {
+                std::mem::swap(&mut run[next[to]], &mut held);
+                next[to] += 1;
+                to = which(&held);
+            }
+            run[next[d]] = held;
+            next[d] += 1;
+        }
+    }
+    let mut start = 0;
+    for end in ends {
+        if end - start > 1 {
+            sort_in_place::<C>(&mut run[start..end], spare, most, scale, rest);
+        }
+        start = end;
+    }
+}
+
 #[inline(always)]
 fn digit(number: u64, from: u32, bits: u32) -> usize {
     (number >> from) as usize & ((1 << bits) - 1) & 255

@@ -18,6 +18,11 @@ pub(crate) trait Codec {
 /// Records with an integer in their order, equal exactly for those that sort as equal.
 pub(crate) trait Ranked: Codec {
     fn rank(record: Self::Record) -> i64;
+
+    /// Whether all records of the same rank are the same, so that nobody can tell in which order they are.
+    fn is_alike(_record: Self::Record) -> bool {
+        false
+    }
 }
 
 /// Elements that have an integer of their own size in the same order.
@@ -28,6 +33,9 @@ pub(crate) trait Keyed: Element {
     /// As the key, but equal for all that sorts as equal: zeros of both signs, NaNs of all kinds. Fits 32 bits
     /// for elements of up to four bytes.
     fn rank_of(key: Self::Key) -> i64;
+
+    /// Whether everything that sorts as equal has this key.
+    fn is_alone(key: Self::Key) -> bool;
 
     #[inline(always)]
     fn rank(self) -> i64 {
@@ -51,6 +59,8 @@ macro_rules! keyed_integers {
             fn from_key(key: $k) -> $t { key as $t ^ $flip }
             #[inline(always)]
             fn rank_of(key: $k) -> i64 { key as i64 }
+            #[inline(always)]
+            fn is_alone(_: $k) -> bool { true }
             #[inline(always)]
             fn of_rank(rank: i64) -> $t { <$t>::from_key(rank as $k) }
             #[inline(always)]
@@ -82,6 +92,8 @@ macro_rules! keyed_floats {
                 (key + (key == -1) as $k).min(<$t>::INFINITY.to_bits() as $k + 1) as i64
             }
             #[inline(always)]
+            fn is_alone(key: $k) -> bool { (key != 0) & (key != -1) & (key <= <$t>::INFINITY.to_bits() as $k) }
+            #[inline(always)]
             fn of_rank(rank: i64) -> $t {
                 if rank > <$t>::INFINITY.to_bits() as i64 { <$t>::NAN } else { <$t>::from_key(rank as $k) }
             }
@@ -105,6 +117,10 @@ impl Keyed for Truth {
     #[inline(always)]
     fn rank_of(key: i8) -> i64 {
         key as i64
+    }
+    #[inline(always)]
+    fn is_alone(_: i8) -> bool {
+        true
     }
     #[inline(always)]
     fn of_rank(rank: i64) -> Truth {
@@ -137,6 +153,11 @@ impl<T: Keyed> Ranked for Keys<T> {
     #[inline(always)]
     fn rank(record: T::Key) -> i64 {
         T::rank_of(record)
+    }
+
+    #[inline(always)]
+    fn is_alike(record: T::Key) -> bool {
+        T::is_alone(record)
     }
 }
 
