@@ -131,3 +131,16 @@ def test_sums_do_not_wait():
     y = numloom.einsum("ij,jk,kl->il", x, x, x)
     assert numloom.stats()["syncs"] == before
     assert float(y[0, 0]) == 300.0**2 * 8.0
+
+
+@pytest.mark.parametrize(
+    "text", ["ij,kl->ki", "ij,kj,kl->il", "ij,jk", "bij,bjk->bik", "ijk->ki", "i,j->ji", "abc,bd->dca"]
+)
+def test_einsum_lies_in_memory_as_numpys(text):
+    """Otherwise `ravel` is a view where NumPy's is a copy."""
+    sizes = dict(zip("abcdijkl", range(2, 10)))
+    ins = [numpy.random.default_rng(1).random([sizes[x] for x in t]) for t in text.partition("->")[0].split(",")]
+    for order in "CF":
+        want = numpy.einsum(text, *[numpy.array(a, order=order) for a in ins])
+        got = numloom.einsum(text, *[numloom.array(a, order=order) for a in ins])
+        assert got.strides == want.strides and numpy.allclose(numpy.asarray(got), want)
