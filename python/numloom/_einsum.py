@@ -238,7 +238,7 @@ def einsum(*operands: Any, out: Any = None, optimize: Any = False, **kwargs: Any
         return out
     is_view = len(arrays) == 1 and len(result) == len(set(labels[0]))
     if not is_view and len(result) > 1:
-        axes = _axes_in_memory(labels, result, arrays) if order != "C" and not optimize else tuple(range(len(result)))
+        axes = _axes_in_memory(labels, result, arrays) if order != "C" else tuple(range(len(result)))
         made = ascontiguousarray(made.transpose(axes)).transpose([axes.index(a) for a in range(len(axes))])
     return made[()] if made.ndim == 0 else made
 

@@ -155,7 +155,8 @@ def page(summary: dict) -> str:
     lines = [
         "# Compatibility",
         "",
-        f"NumPy {summary['numpy']} ships its own tests. `python -m tests.numpy_suite --page` runs six of its files",
+        f"NumPy {summary['numpy']} ships its own tests. `python -m tests.numpy_suite --page` runs"
+        f" {len(summary['files'])} of its files",
         "with Numloom in NumPy's place (`np` is Numloom; NumPy's private modules and `numpy.testing` stay its own) and",
         "writes this page.",
         "",
