@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import os
 import platform
-import socket
 import sys
 import threading
 import time
@@ -119,7 +118,7 @@ def _start(path: Path, program: Sequence[str], name: str, rank: int = 0, ranks: 
                 ("program", program[0] if program else ""),
                 ("command", " ".join(sys.orig_argv)),
                 ("name", name),
-                ("host", socket.gethostname()),
+                ("host", platform.node()),
                 ("rank", str(rank)),
                 ("ranks", str(ranks)),
                 ("pid", str(os.getpid())),
