@@ -6,9 +6,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMPS := $(VENV)/.stamps
 BENCH := ../shared/bench/run.py
-RUST := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name '*.cuh' -o -name Cargo.toml)
+RUST := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name '*.cuh' -o -name Cargo.toml -o -name hot_functions.txt)
 
-.PHONY: help build demo test lint bench wheel clean
+.PHONY: help build demo test lint bench wheel order clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -36,6 +36,9 @@ bench: build $(STAMPS)/peers ## the benchmark programs against NumPy and the pee
 
 wheel: $(STAMPS)/tools ## build a wheel into dist/
 	$(BIN)/maturin build --release --out dist
+
+order: build ## record which functions ordinary programs run, so that they lie together in the library
+	$(BIN)/python tools/hot_functions/record.py
 
 clean: ## remove the virtual environment and what was built
 	rm -rf $(VENV) dist target
