@@ -14,6 +14,7 @@ mod peer;
 pub mod plan;
 pub mod print;
 mod scalar;
+mod show;
 pub mod structure;
 
 pub use compile::{Compiler, default_cache};
@@ -22,3 +23,4 @@ pub use error::CudaError;
 pub use launch::Prepared;
 pub use load::{Kind, Report, Search};
 pub use plan::{Chip, Facts, FusedLaunch, Operand, Output, Plan, plan};
+pub use show::text_of;

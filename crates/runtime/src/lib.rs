@@ -54,6 +54,7 @@ mod task;
 
 // where values enter Python, and a look inside
 mod explain;
+mod printed;
 pub mod profile;
 mod swap;
 mod sync;

@@ -13,6 +13,7 @@ use crate::operation::{Kind, Operation, Place, Source};
 use crate::packed;
 use crate::plan::{self, FusedPlan};
 use crate::pool;
+use crate::printed;
 use crate::profile::{Doing, Lane, Span, record};
 use crate::provenance::Provenance;
 use crate::reserved;
@@ -457,6 +458,9 @@ pub fn launch(bases: &Bases, task: &FusedTask, slab: Option<&Slab>) -> Result<La
     let (domain, operands, outputs) = operands(bases, task, slab)?;
     let settings = numloom_config::current();
     let reduced: Vec<bool> = (0..domain.len()).map(|a| plan.reduced >> a.min(63) & 1 == 1).collect();
+    if !settings.print_kernels.is_empty() {
+        printed::keep(&settings.print_kernels, plan, &domain, params, (&operands, &outputs));
+    }
     let launch = Launch::new(
         &plan.compiled,
         &domain,
