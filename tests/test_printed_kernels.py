@@ -1,4 +1,4 @@
-"""Every fused kernel that the other tests ran on the CPU is, printed for GPUs, a program: NVRTC compiles it (no GPU needed).
+"""Every fused kernel that the other tests ran on the CPU is a program for GPUs, too: NVRTC compiles it (no GPU needed).
 
 `conftest.py` has the session print its kernels, and puts this file last.
 """
@@ -72,15 +72,27 @@ def complaints(directory):
     programs = sorted(Path(directory).glob("*.cu"))
 
     def check(numbered):
-        k, path = numbered
+        k, text = numbered
         # The oldest and the newest see a part of them each: they differ in code, not in language.
         architecture = ARCHITECTURES[k % 6] if k % 6 in (1, 2) else ARCHITECTURES[0]
-        log = compile_with(library, path.read_text(), architecture)
-        return log and f"{path.name} for {architecture}: {log[:500]}"
+        log = compile_with(library, text, architecture)
+        return log and f"for {architecture}: {log[:500]}"
 
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        found = list(pool.map(check, enumerate(programs)))
+        found = list(pool.map(check, enumerate(together(p.read_text() for p in programs))))
     return len(programs), [text for text in found if text]
+
+
+def together(programs):
+    """Kernels that use the same device functions as one program, eight at most: much of the time is for those."""
+    by_head = {}
+    for text in programs:
+        head, mark, kernel = text.partition("struct numloom_kernel_arguments")
+        by_head.setdefault(head, []).append(mark + kernel)
+    for head, kernels in by_head.items():
+        for start in range(0, len(kernels), 8):
+            some = enumerate(kernels[start : start + 8])
+            yield head + "".join(kernel.replace("numloom_kernel", f"kernel_{k}") for k, kernel in some)
 
 
 def run_printing(directory, program):
