@@ -89,6 +89,7 @@ from ._joining import (
     hstack,
     insert,
     pad,
+    row_stack,
     stack,
     trim_zeros,
     vstack,
@@ -132,7 +133,6 @@ from ._nan import (
 )
 from ._placement import StoreTarget, offload_to
 from ._products import (
-    cov,
     cross,
     dot,
     inner,
@@ -171,7 +171,6 @@ from ._rounding import (
     fix,
     gradient,
     nan_to_num,
-    polyval,
     round,
     sinc,
     trapezoid,

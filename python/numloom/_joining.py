@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+import warnings
 from typing import Any
 
 import numpy
@@ -95,6 +96,12 @@ def _listed(made: Any) -> Sequence[ndarray]:
 @native
 def vstack(tup: Any, *, dtype: Any = None, casting: Any = "same_kind") -> Any:
     return _join(_listed(atleast_2d(*_operands(tup))), 0, None, dtype, casting)
+
+
+@native
+def row_stack(tup: Any, *, dtype: Any = None, casting: Any = "same_kind") -> Any:
+    warnings.warn("`row_stack` alias is deprecated. Use `np.vstack` directly.", DeprecationWarning, stacklevel=3)
+    return vstack(tup, dtype=dtype, casting=casting)
 
 
 @native

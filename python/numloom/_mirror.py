@@ -21,10 +21,23 @@ ON_THE_HOST = frozenset(
     get_include get_printoptions getbufsize geterr geterrcall info isdtype issubdtype mintypecode printoptions
     promote_types set_printoptions setbufsize seterr seterrcall show_config show_runtime typename
     save savez savez_compressed savetxt load loadtxt genfromtxt fromregex fromfile frombuffer fromiter fromstring
-    shares_memory may_share_memory require asmatrix bmat frompyfunc diag_indices tril_indices triu_indices
-    nested_iters einsum_path mask_indices default_rng seed get_state set_state get_bit_generator
+    shares_memory may_share_memory asmatrix bmat frompyfunc nested_iters einsum_path default_rng seed get_state set_state get_bit_generator
     set_bit_generator""".split()
 )
+# Families that few programs use; each is imported when one of its names is.
+LATER = {
+    name: module
+    for module, names in {
+        "_applying": "apply_along_axis apply_over_axes piecewise",
+        "_packing": "packbits unpackbits",
+        "_places": """choose diag_indices diag_indices_from mask_indices put ravel_multi_index require tril_indices
+        tril_indices_from triu_indices triu_indices_from unravel_index""",
+        "_polynomials": "poly polyadd polyder polydiv polyfit polyint polymul polysub polyval roots",
+        "_signal": "convolve correlate i0 interp kaiser",
+        "_statistics": "corrcoef cov",
+    }.items()
+    for name in names.split()
+}
 HOST_MODULES = (
     "testing",
     "exceptions",
@@ -60,6 +73,9 @@ def mirror(module: types.ModuleType, namespace: dict[str, Any]) -> tuple[Callabl
     prefix = module.__name__.removeprefix("numpy").lstrip(".")
 
     def __getattr__(name: str) -> Any:
+        if not prefix and name in LATER:
+            namespace[name] = made = getattr(importlib.import_module("numloom." + LATER[name]), name)
+            return made
         try:
             value = getattr(module, name)
         except AttributeError as error:
