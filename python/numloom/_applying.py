@@ -8,7 +8,7 @@ from typing import Any
 import numpy
 
 from ._core import Unsupported, ndarray
-from ._creation import zeros, zeros_like
+from ._creation import array, empty, zeros_like
 from ._fallback import native
 from ._operands import is_array, normalize_axis_index, operand
 from ._shape import expand_dims
@@ -23,27 +23,25 @@ def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: Any, *args: Any
     outer = lines.shape[:-1]
     if not all(outer):
         raise ValueError("Cannot apply_along_axis when any iteration dimensions are 0")
-    made: ndarray | None = None
-    shape: tuple[int, ...] = ()
-    for place in numpy.ndindex(outer):
-        result = func1d(lines[(*place, ...)], *args, **kwargs)
-        if made is None:
-            first = _taken(result)
-            shape = first.shape
-            made = zeros(outer + shape, dtype=first.dtype)
-        made[(*place, ...)] = result
-    assert made is not None
+    results = [func1d(lines[(*place, ...)], *args, **kwargs) for place in numpy.ndindex(outer)]
+    first = array(results[0])
+    if not isinstance(first, ndarray):
+        raise TypeError(f"apply_along_axis: a result of type {type(results[0]).__name__} has no array of ours")
+    shape = first.shape
+    # The first result says what type and shape all have.
+    if all(_shape_of(result) == shape for result in results[1:]):
+        made = array(results).astype(first.dtype, copy=False).reshape(outer + shape)
+    else:
+        made = empty(outer + shape, dtype=first.dtype)
+        for place, result in zip(numpy.ndindex(outer), results):
+            made[(*place, ...)] = result
     order = list(range(made.ndim))
     inner = made.ndim - len(shape)
     return made.transpose(order[:axis] + order[inner:] + order[axis:inner])
 
 
-def _taken(result: Any) -> ndarray:
-    try:
-        return operand(result)
-    except Unsupported:
-        # The function has been called and may not be called again by NumPy.
-        raise TypeError(f"apply_along_axis: a result of type {type(result).__name__} has no array of ours") from None
+def _shape_of(result: Any) -> tuple[int, ...]:
+    return result.shape if is_array(result) else numpy.shape(result)
 
 
 @native
@@ -89,4 +87,3 @@ def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> An
         if chosen.size:
             y[condition] = function(chosen, *args, **kw)
     return y
-

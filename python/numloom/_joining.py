@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 import warnings
+from collections.abc import Sequence
 from typing import Any
 
 import numpy
@@ -251,7 +251,7 @@ def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
     if not isinstance(filt, ndarray) or axis is not None or filt.ndim == 0 or math.prod(filt.shape) == 0:
         raise Unsupported("sequences and single axes")
     bounds = []
-    for at in _core.to_numpy(filt).nonzero():
+    for at in filt.nonzero():
         bounds.append((int(at.min()), int(at.max()) + 1) if at.size else (0, 0))
     front, back = "f" in trim.lower(), "b" in trim.lower()
     if set(trim.lower()) - {"f", "b"} or any(b == (0, 0) for b in bounds):

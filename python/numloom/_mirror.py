@@ -15,14 +15,17 @@ import numpy
 from . import _core
 from ._fallback import through_numpy
 
-# What belongs on the host in any case: files, text, type rules, settings. Not counted as a missing function.
-ON_THE_HOST = frozenset(
-    """array2string array_repr array_str base_repr binary_repr format_float_positional format_float_scientific
-    get_include get_printoptions getbufsize geterr geterrcall info isdtype issubdtype mintypecode printoptions
-    promote_types set_printoptions setbufsize seterr seterrcall show_config show_runtime typename
-    save savez savez_compressed savetxt load loadtxt genfromtxt fromregex fromfile frombuffer fromiter fromstring
-    shares_memory may_share_memory asmatrix bmat frompyfunc nested_iters einsum_path default_rng seed get_state set_state get_bit_generator
-    set_bit_generator""".split()
+# Rules about types and shapes, and settings: no array's elements pass through them.
+NO_ARRAYS = frozenset(
+    """base_repr binary_repr einsum_path format_float_positional format_float_scientific get_include get_printoptions
+    getbufsize geterr geterrcall info isdtype issubdtype mintypecode printoptions promote_types set_printoptions
+    setbufsize seterr seterrcall show_config show_runtime typename default_rng seed get_state set_state
+    get_bit_generator set_bit_generator""".split()
+)
+# What belongs on the host in any case: files and text, objects, other classes of arrays. Not counted as missing.
+ON_THE_HOST = NO_ARRAYS | frozenset(
+    """array2string array_repr array_str save savez savez_compressed savetxt load loadtxt genfromtxt fromregex fromfile
+    frombuffer fromiter fromstring shares_memory may_share_memory asmatrix bmat frompyfunc nested_iters""".split()
 )
 # Families that few programs use; each is imported when one of its names is.
 LATER = {

@@ -79,7 +79,7 @@ def _axes(ndim: int, order: str) -> list[int]:
 @native
 def unravel_index(indices: Any, shape: Any, order: str = "C") -> Any:
     if not is_array(indices) and numpy.ndim(indices) == 0:
-        return numpy.unravel_index(indices, shape, order)
+        return numpy.unravel_index(indices, shape, order)  # type: ignore[call-overload]
     at = _integers(indices)
     sizes = tuple(shape) if numpy.iterable(shape) else (shape,)
     sizes = tuple(operator.index(size) for size in sizes)
@@ -87,7 +87,8 @@ def unravel_index(indices: Any, shape: Any, order: str = "C") -> Any:
         raise Unsupported("an error that NumPy words")
     made: list[Any] = [None] * len(sizes)
     for axis in reversed(_axes(len(sizes), order)):
-        at, made[axis] = _core.floor_divide(at, sizes[axis]), _core.remainder(at, sizes[axis])
+        rows = _core.floor_divide(at, sizes[axis])
+        at, made[axis] = rows, at - rows * sizes[axis]
     return tuple(made)
 
 
@@ -101,7 +102,7 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: s
     sizes = tuple(operator.index(size) for size in sizes)
     plain = not any(is_array(part) or numpy.ndim(part) for part in multi_index)
     if plain:
-        return numpy.ravel_multi_index(multi_index, dims, mode, order)
+        return numpy.ravel_multi_index(multi_index, dims, mode, order)  # type: ignore[call-overload]
     modes = (mode,) * len(sizes) if isinstance(mode, str) else tuple(mode)
     parts = [_integers(part) for part in multi_index]
     if len(parts) != len(sizes) or len(modes) != len(sizes) or math.prod(sizes) > numpy.iinfo(numpy.intp).max:

@@ -17,8 +17,8 @@ from ._operands import operand
 from ._sorting import argsort, searchsorted
 
 _numpy_function_base: Any = _function_base_impl
-# Shifted products that are added up in one kernel.
-_TAPS_AT_ONCE = 32
+# So many shifted products are added up in one kernel; beyond, a product with overlapping windows is faster.
+_FEW_TAPS = 12
 
 
 def _line(x: Any) -> ndarray:
@@ -46,46 +46,57 @@ def convolve(a: Any, v: Any, mode: str = "full") -> Any:
 
 
 def _slid(a: ndarray, taps: ndarray, mode: str) -> ndarray:
-    """The sum of `a[i + j] * taps[j]` over j, for the places i that `mode` asks for; `taps` is not the longer one.
-
-    Products with elements that are not there are left out rather than made zero: an infinite tap makes no NaN there.
-    """
+    """The sum of `a[i + j] * taps[j]` over j, for the places i that `mode` asks for; `taps` is not the longer one."""
     n, m = a.shape[0], taps.shape[0]
     before = {"valid": 0, "same": m // 2, "full": m - 1}.get(mode)
     if before is None:
         raise Unsupported("a mode that NumPy reads, or words the error of")
-    count = {"valid": n - m + 1, "same": n, "full": n + m - 1}[mode]
+    after = {"valid": 0, "same": (m - 1) // 2, "full": m - 1}[mode]
     kind = numpy.promote_types(a.dtype, taps.dtype)
     # Sums of halves are made in single precision, as NumPy's are.
     working = numpy.dtype(numpy.float32) if kind == numpy.float16 else kind
     a, taps = a.astype(working, copy=False), taps.astype(working, copy=False)
-    made = _core.empty(count, dtype=working)
-    _add_up(made[before : before + n - m + 1], [a[j : j + n - m + 1] for j in range(m)], taps)
-    made[:before] = 0
-    made[before + n - m + 1 :] = 0
+    made = _core.empty(before + n - m + 1 + after, dtype=working)
+    inner = made[before : before + n - m + 1]
+    if m <= _FEW_TAPS:
+        total: Any = a[: n - m + 1] * taps[:1]
+        for j in range(1, m):
+            total = total + a[j : j + n - m + 1] * taps[j : j + 1]
+        inner[...] = total
+        _add_ends(made, a, taps, before, after)
+    else:
+        if kind.kind in "fc" and (before or after) and not _core.isfinite(taps).all():
+            raise Unsupported("zeros beyond the ends would become NaN")
+        _multiply_windows(a, taps, inner)
+        if before:
+            _multiply_windows(concatenate((zeros(before, working), a[: m - 1])), taps, made[:before])
+        if after:
+            _multiply_windows(concatenate((a[n - m + 1 :], zeros(after, working))), taps, made[-after:])
+    return made.astype(kind, copy=False)
+
+
+def _multiply_windows(a: ndarray, taps: ndarray, into: ndarray) -> None:
+    a = a if a.flags.c_contiguous else a.copy()
+    step = a.itemsize
+    _core.matmul(_core.strided_view(a, (into.shape[0], taps.shape[0]), (step, step)), taps, out=into)
+
+
+def _add_ends(made: ndarray, a: ndarray, taps: ndarray, before: int, after: int) -> None:
+    """The places where not all taps meet an element. What is not there is left out, not made zero."""
+    n, m = a.shape[0], taps.shape[0]
+    if before:
+        made[:before] = 0
+    if after:
+        made[-after:] = 0
     for j in range(m):
-        # What tap j adds at both ends, where not all taps meet an element.
         first = max(before - j, 0)
         if first < before:
             left = made[first:before]
             left += a[first + j - before : j] * taps[j : j + 1]
-        start, end = before + n - m + 1, min(count, n + before - j)
+        start, end = before + n - m + 1, min(made.shape[0], n + before - j)
         if start < end:
             right = made[start:end]
             right += a[start + j - before : end + j - before] * taps[j : j + 1]
-    return made.astype(kind, copy=False)
-
-
-def _add_up(made: ndarray, parts: Sequence[ndarray], taps: ndarray) -> None:
-    for start in range(0, len(parts), _TAPS_AT_ONCE):
-        total: Any = None
-        for j in range(start, min(start + _TAPS_AT_ONCE, len(parts))):
-            product = parts[j] * taps[j : j + 1]
-            total = product if total is None else total + product
-        if start:
-            made += total
-        else:
-            made[...] = total
 
 
 @native

@@ -37,11 +37,11 @@ def cov(
         raise ValueError("y has more than 2 dimensions")
     if dtype is None:
         dtype = numpy.result_type(x.dtype, numpy.float64, *([] if y is None else [y.dtype]))
-    rows = _variables(x, dtype, rowvar)
+    rows = _variables(x, dtype, rowvar or x.ndim == 1)
     if rows.shape[0] == 0:
         return _core.empty((0, 0))
     if y is not None:
-        rows = concatenate((rows, _variables(y, dtype, rowvar)), axis=0)
+        rows = concatenate((rows, _variables(y, dtype, rowvar or y.ndim < 2 or y.shape[0] == 1)), axis=0)
     ddof = (0 if bias else 1) if ddof is None else ddof
     counts, weights = _weights(fweights, aweights, rows.shape[1])
     mean, total = average(rows, axis=1, weights=weights, returned=True)
@@ -64,12 +64,12 @@ def cov(
     return made.squeeze()
 
 
-def _variables(x: ndarray, dtype: Any, rowvar: bool) -> ndarray:
+def _variables(x: ndarray, dtype: Any, in_rows: bool) -> ndarray:
     """One row a variable."""
     x = array(x, ndmin=2, dtype=dtype)
     if not isinstance(x, ndarray):
         raise Unsupported("a type of NumPy's")
-    return x.T if not rowvar and x.shape[0] != 1 else x
+    return x if in_rows else x.T
 
 
 def _weights(fweights: Any, aweights: Any, count: int) -> tuple[Any, Any]:
