@@ -1,7 +1,8 @@
 """Numloom: NumPy on a deferred, task-parallel runtime. `import numloom as np`.
 
-What is written here is native: recorded, fused and run on all cores. Everything else in NumPy's namespace is
-found by `__getattr__` and runs through NumPy on the host (see `coverage`). No logic lives in this file: NumPy's
+What is written here is native: recorded, fused and run on all cores; so are the families that are imported on first
+use (`_mirror.LATER`). Everything else in NumPy's namespace is found by `__getattr__` and runs through NumPy on the
+host (see `coverage`). No logic lives in this file: NumPy's
 `bool`, `sum`, `abs` and their kin become globals of it.
 """
 
@@ -53,10 +54,8 @@ from ._creation import (
     zeros,
     zeros_like,
 )
-from ._einsum import einsum, einsum_path
 from ._fallback import FallbackWarning, set_fallback_warnings
 from ._files import load
-from ._histograms import bincount, histogram, histogram2d, histogram_bin_edges, histogramdd
 from ._indexing import (
     argwhere,
     clip,
@@ -118,19 +117,6 @@ from ._logic import (
     result_type,
 )
 from ._methods import flatiter
-from ._nan import (
-    nanargmax,
-    nanargmin,
-    nancumprod,
-    nancumsum,
-    nanmax,
-    nanmean,
-    nanmin,
-    nanprod,
-    nanstd,
-    nansum,
-    nanvar,
-)
 from ._placement import StoreTarget, offload_to
 from ._products import (
     cross,
@@ -142,7 +128,6 @@ from ._products import (
     vdot,
 )
 from ._profile import ProfileRange, profile
-from ._quantiles import median, nanmedian, nanpercentile, nanquantile, percentile, quantile
 from ._reductions import (
     all,
     amax,
@@ -177,18 +162,6 @@ from ._rounding import (
     unwrap,
 )
 from ._runtime import explain, memory, stats, sync
-from ._sets import (
-    intersect1d,
-    isin,
-    setdiff1d,
-    setxor1d,
-    union1d,
-    unique,
-    unique_all,
-    unique_counts,
-    unique_inverse,
-    unique_values,
-)
 from ._shape import (
     array_split,
     atleast_1d,

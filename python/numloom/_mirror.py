@@ -27,15 +27,21 @@ ON_THE_HOST = NO_ARRAYS | frozenset(
     """array2string array_repr array_str save savez savez_compressed savetxt load loadtxt genfromtxt fromregex fromfile
     frombuffer fromiter fromstring shares_memory may_share_memory asmatrix bmat frompyfunc nested_iters""".split()
 )
-# Families that few programs use; each is imported when one of its names is.
+# Families that not every program uses; each is imported when one of its names is.
 LATER = {
     name: module
     for module, names in {
         "_applying": "apply_along_axis apply_over_axes piecewise",
+        "_einsum": "einsum einsum_path",
+        "_histograms": "bincount histogram histogram2d histogram_bin_edges histogramdd",
+        "_nan": "nanargmax nanargmin nancumprod nancumsum nanmax nanmean nanmin nanprod nanstd nansum nanvar",
         "_packing": "packbits unpackbits",
         "_places": """choose diag_indices diag_indices_from mask_indices put ravel_multi_index require tril_indices
         tril_indices_from triu_indices triu_indices_from unravel_index""",
         "_polynomials": "poly polyadd polyder polydiv polyfit polyint polymul polysub polyval roots",
+        "_quantiles": "median nanmedian nanpercentile nanquantile percentile quantile",
+        "_sets": """intersect1d isin setdiff1d setxor1d union1d unique unique_all unique_counts unique_inverse
+        unique_values""",
         "_signal": "convolve correlate i0 interp kaiser",
         "_statistics": "corrcoef cov",
     }.items()

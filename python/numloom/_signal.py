@@ -21,16 +21,11 @@ _numpy_function_base: Any = _function_base_impl
 _FEW_TAPS = 12
 
 
-def _line(x: Any) -> ndarray:
-    x = operand(x)
-    if x.ndim > 1 or x.size == 0:
-        raise Unsupported("an error that NumPy words")
-    return x.reshape(1) if x.ndim == 0 else x
-
-
 @native
 def correlate(a: Any, v: Any, mode: str = "valid") -> Any:
-    a, v = _line(a), _line(v)
+    a, v = operand(a), operand(v)
+    if a.ndim != 1 or v.ndim != 1 or not a.size or not v.size:
+        raise Unsupported("an error that NumPy words")
     v = v.conj()
     if a.shape[0] < v.shape[0]:
         return _slid(v, a, mode)[::-1]
@@ -39,7 +34,9 @@ def correlate(a: Any, v: Any, mode: str = "valid") -> Any:
 
 @native
 def convolve(a: Any, v: Any, mode: str = "full") -> Any:
-    a, v = _line(a), _line(v)
+    a, v = (x.reshape(1) if x.ndim == 0 else x for x in (operand(a), operand(v)))
+    if a.ndim != 1 or v.ndim != 1 or not a.size or not v.size:
+        raise Unsupported("an error that NumPy words")
     if v.shape[0] > a.shape[0]:
         a, v = v, a
     return _slid(a, v[::-1], mode)
