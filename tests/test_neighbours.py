@@ -151,10 +151,23 @@ def test_numba(x, m):
         return a.sum()
 
     before = float(x.sum())
-    lent = numpy.asarray(x)
-    assert shares(x, lent)
-    close(doubled(lent), 2 * before)
+    close(doubled(x), 2 * before)
     close(x.sum(), 2 * before)
+    close(doubled(x[::2]), x[::2].sum())
+
+    @numba.njit
+    def weighted(a):
+        total = 0.0
+        for i in range(a.shape[0]):
+            for j in range(a.shape[1]):
+                total += i * a[i, j]
+        return total
+
+    for view in (m, m.T, m[::-1, ::2], np.broadcast_to(m[0], (3, 4))):
+        close(weighted(view), (view * np.arange(view.shape[0])[:, None]).sum())
+    close(numba.njit(lambda a: numpy.sin(a) + a[0])(m), np.sin(m) + m[0])
+    with pytest.raises(numba.core.errors.TypingError):
+        doubled(np.broadcast_to(x, (2, 1000))[0])
 
     @numba.vectorize(["float64(float64, float64)"])
     def product(a, b):

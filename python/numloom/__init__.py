@@ -236,3 +236,7 @@ _mirror.install()
 
 _core.look_for_cuda_in([_p for _p in _sys.path if _p.endswith(("site-packages", "dist-packages"))])
 _profiles.begin_if_asked()
+if "numba" in _sys.modules:
+    import numloom_numba as _numba
+
+    _numba.register()
