@@ -28,7 +28,7 @@ def register() -> None:
 
     from numloom._core import ndarray, to_numpy
 
-    class Lent(types.Array):  # type: ignore[misc]
+    class Lent(types.Array):
         """An array whose memory is lent for the call. What is made of it is NumPy's."""
 
         def __init__(self, dtype: Any, ndim: int, layout: str, readonly: bool) -> None:
