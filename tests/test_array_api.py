@@ -109,6 +109,25 @@ def test_functions(name):
     agree(CALLS[name], numpy.random.default_rng(5).integers(-3, 4, (5, 6)).astype(float))
 
 
+def test_descending_keeps_equal_elements_in_order():
+    x = numpy.random.default_rng(2).integers(0, 4, (6, 9))
+    ours = np.array(x)
+    for axis in (0, 1, -1, None):
+        last = 0 if axis is None else axis
+        wanted = numpy.flip(numpy.sort(x, axis), last)
+        assert (np.sort(ours, axis=axis, descending=True) == wanted).all()
+        assert (np.argsort(ours, axis=axis, descending=True) == numpy.argsort(-x, axis, stable=True)).all()
+    assert np.sort(np.array([3, 1, 2]), descending=False).tolist() == [1, 2, 3]
+    with pytest.raises(ValueError, match="axis 7"):
+        np.sort(ours, axis=7, descending=True)
+
+
+def test_frequencies_of_a_type():
+    for name in ("fftfreq", "rfftfreq"):
+        made = getattr(np.fft, name)(8, d=0.5, dtype=np.float32)
+        assert made.dtype == np.float32 and (made == getattr(numpy.fft, name)(8, d=0.5).astype("f4")).all()
+
+
 def test_exchange_shares_memory():
     x = np.arange(6.0)
     y = numpy.from_dlpack(x)
