@@ -15,7 +15,6 @@ import numpy
 from . import _core, _methods, _mirror, _settings
 from . import _profile as _profiles
 from ._core import OutOfMemoryError, ndarray, ufunc
-from ._coverage import coverage, reset_coverage
 from ._creation import (
     arange,
     array,

@@ -32,6 +32,7 @@ LATER = {
     name: module
     for module, names in {
         "_applying": "apply_along_axis apply_over_axes piecewise",
+        "_coverage": "coverage reset_coverage",
         "_einsum": "einsum einsum_path",
         "_histograms": "bincount histogram histogram2d histogram_bin_edges histogramdd",
         "_nan": "nanargmax nanargmin nancumprod nancumsum nanmax nanmean nanmin nanprod nanstd nansum nanvar",

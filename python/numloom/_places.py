@@ -86,9 +86,12 @@ def unravel_index(indices: Any, shape: Any, order: str = "C") -> Any:
     if not sizes or (at.size and _outside(at, math.prod(sizes))):
         raise Unsupported("an error that NumPy words")
     made: list[Any] = [None] * len(sizes)
-    for axis in reversed(_axes(len(sizes), order)):
-        rows = _core.floor_divide(at, sizes[axis])
+    slowest, *others = _axes(len(sizes), order)
+    for axis in reversed(others):
+        # None is negative by now, and division without signs is faster.
+        rows = _core.floor_divide(at.view(numpy.uintp), numpy.uintp(sizes[axis])).view(numpy.intp)
         at, made[axis] = rows, at - rows * sizes[axis]
+    made[slowest] = at.copy()
     return tuple(made)
 
 
