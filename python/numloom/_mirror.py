@@ -96,7 +96,7 @@ def mirror(module: types.ModuleType, namespace: dict[str, Any]) -> tuple[Callabl
         return made
 
     def __dir__() -> list[str]:
-        return sorted(set(namespace) | set(dir(module)))
+        return sorted({*namespace, *dir(module), *(() if prefix else LATER)})
 
     return __getattr__, __dir__
 
