@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import textwrap
 import xml.etree.ElementTree as ElementTree
 from collections import Counter
 from pathlib import Path
@@ -37,7 +38,8 @@ def run(suite: Path, module: str, examples: int) -> dict[str, str]:
 
 
 def name(case: ElementTree.Element) -> str:
-    return f"{case.get('classname', '').rpartition('.')[2]}.py::{case.get('name')}"
+    _, file, *classes = case.get("classname", "").split(".")
+    return "::".join([f"{file}.py", *classes, case.get("name", "")])
 
 
 def outcome(case: ElementTree.Element) -> str:
@@ -73,7 +75,7 @@ def section(ours: dict[str, str], theirs: dict[str, str], examples: int) -> str:
     for words in sorted(by_reason, key=order.index):
         tests = by_reason[words]
         shared = sum(theirs.get(test) == "failed" for test in tests)
-        lines.append(f"- {len(tests)} ({shared} of them in NumPy, too): {words}")
+        lines += textwrap.wrap(f"- {len(tests)} ({shared} in NumPy, too): {words}", 118, subsequent_indent="  ")
         if words == UNEXPLAINED:
             lines += [f"  - `{test}`" for test in tests]
     return "\n".join(lines) + "\n"
