@@ -18,7 +18,7 @@ build: $(STAMPS)/built ## set up .venv and build the package into it (only what 
 demo: build ## the seeds' two programs and a stencil under NumPy and under Numloom, timed and compared
 	@$(BIN)/python examples/demo.py
 
-test: build lint $(STAMPS)/nvrtc $(STAMPS)/playwright ## lint, Rust tests and Python tests
+test: build lint $(STAMPS)/nvrtc $(STAMPS)/playwright $(STAMPS)/neighbours ## lint, Rust tests and Python tests
 	@command -v chromium chromium-browser google-chrome >/dev/null || echo "no Chromium on this machine: the profiler's viewer will not be tested"
 	@if cargo nextest --version >/dev/null 2>&1; then cargo nextest run --release --workspace; \
 	  else cargo test --release --workspace; fi
@@ -64,6 +64,12 @@ $(STAMPS)/nvrtc: $(STAMPS)/tools
 # Drives the machine's own Chromium in the tests of the viewer; it brings no browser of its own.
 $(STAMPS)/playwright: $(STAMPS)/tools
 	@$(BIN)/pip install --quiet playwright || echo "playwright could not be installed; the profiler's viewer will not be tested"
+	@touch $@
+
+# Libraries that take our arrays in tests/test_neighbours.py, which skips those that are not there.
+$(STAMPS)/neighbours: $(STAMPS)/tools tests/neighbours.txt
+	@for each in $$(cat tests/neighbours.txt); do \
+	  $(BIN)/pip install --quiet $$each "numpy==$$($(BIN)/python -c "import numpy; print(numpy.__version__)")" || echo "$$each could not be installed; it will not be tested with our arrays"; done
 	@touch $@
 
 $(STAMPS)/peers: $(STAMPS)/tools

@@ -1,33 +1,90 @@
-"""What ran natively and what went through NumPy."""
+"""What is native, what is NumPy's, and what went through NumPy so far."""
 
 from __future__ import annotations
 
+import importlib
 import sys
 from typing import Any, TextIO
 
+import numpy
+
 from . import _core
 from ._fallback import calls, native_names
+from ._mirror import LATER, NO_ARRAYS
+
+# Where NumPy's callables are, and the name each has here.
+_PLACES = {"numpy": "", "ndarray": "ndarray.", "linalg": "linalg.", "fft": "fft.", "random": "random."}
+_KINDS = ("native", "no arrays", "through NumPy")
+# Classes of NumPy's that say something about types, shapes or settings and hold no elements.
+_RULES = (numpy.generic, numpy.dtype, numpy.finfo, numpy.iinfo, numpy.errstate, numpy.ndindex, Exception)
 
 
 def _ufunc_names() -> set[str]:
     return {name for name in dir(_core) if isinstance(getattr(_core, name), _core.ufunc)}
 
 
+def public(place: str) -> list[str]:
+    """The callables of one of NumPy's namespaces; `test` runs its tests."""
+    theirs = _found(numpy, place)
+    return [
+        name for name in dir(theirs) if not name.startswith("_") and name != "test" and callable(getattr(theirs, name))
+    ]
+
+
+def _found(package: Any, place: str) -> Any:
+    return package if place == "numpy" else getattr(package, place)
+
+
+def kind_of(place: str, name: str) -> str:
+    """How a callable of NumPy's runs here: told from what stands under its name in our package.
+
+    `native`: a Rust operation or a composition of them; arrays stay in the runtime. `no arrays`: NumPy's own type, or
+    a rule about types, shapes or settings, through which no elements pass. `through NumPy`: on the host.
+    """
+    ours = getattr(_found(sys.modules["numloom"], place), name)
+    theirs = getattr(_found(numpy, place), name)
+    if isinstance(ours, _core.ufunc):
+        # One for dates only has nothing to run here.
+        return "through NumPy" if all(loop[0] in "mM" for loop in theirs.types) else "native"
+    if _PLACES[place] + name in native_names:
+        return "native"
+    if isinstance(ours, type):
+        if ours is theirs:
+            base = place == "random" and name == "BitGenerator"
+            return "no arrays" if issubclass(ours, _RULES) or base else "through NumPy"
+        derived = isinstance(theirs, type) and issubclass(ours, theirs)
+        return "through NumPy" if derived else "native"
+    return "no arrays" if name in NO_ARRAYS else "through NumPy"
+
+
+def table() -> dict[str, dict[str, list[str]]]:
+    """NumPy's callables by namespace and by how they run here, whatever has been imported."""
+    for module in {*LATER.values(), "linalg", "fft", "random"}:
+        importlib.import_module("numloom." + module)
+    rows: dict[str, dict[str, list[str]]] = {}
+    for place in _PLACES:
+        rows[place] = {kind: [] for kind in _KINDS}
+        for name in public(place):
+            rows[place][kind_of(place, name)].append(name)
+    return rows
+
+
 def coverage(as_dict: bool = False, file: TextIO | None = None) -> dict[str, Any] | None:
     """Print which functions are native, and which ran through NumPy, how often and from which lines.
 
     With `as_dict=True` nothing is printed and the figures are returned:
-    `{"native": [names], "fallbacks": [{"name", "calls", "lines": [{"file", "line", "calls"}]}]}`,
-    most frequent first.
+    `{"native": [names], "table": {namespace: {kind: [names]}}, "fallbacks": [{"name", "calls", "lines": [{"file",
+    "line", "calls"}]}]}`, most frequent first.
     """
+    rows = table()
     report = _report()
     if as_dict:
-        return report
+        return {**report, "table": rows}
     out = file or sys.stdout
+    _print_table(rows, out)
     fallbacks = report["fallbacks"]
-    print(f"native: {len(report['native'])} functions and ufuncs", file=out)
     if not fallbacks:
-        print("through NumPy: none so far", file=out)
+        print("through NumPy: no calls so far", file=out)
         return None
     total = sum(entry["calls"] for entry in fallbacks)
     print(f"through NumPy: {total} calls of {len(fallbacks)} functions", file=out)
@@ -37,6 +94,20 @@ def coverage(as_dict: bool = False, file: TextIO | None = None) -> dict[str, Any
             head = f"{entry['name']:<{width}}  {entry['calls']:>8}" if i == 0 else " " * (width + 10)
             print(f"  {head}  {at['file']}:{at['line']} ({at['calls']})", file=out)
     return None
+
+
+def _print_table(rows: dict[str, dict[str, list[str]]], out: TextIO) -> None:
+    def line(head: str, cells: list[Any]) -> str:
+        return f"{head:<20}" + "".join(f"{cell:>15}" for cell in cells)
+
+    print(line(f"NumPy {numpy.__version__}", ["all", *_KINDS]), file=out)
+    counts = {place: [len(row[kind]) for kind in _KINDS] for place, row in rows.items()}
+    counts["in all"] = [sum(column) for column in zip(*counts.values())]
+    for place, cells in counts.items():
+        print(line(place, [sum(cells), *cells]), file=out)
+    for place, row in rows.items():
+        if row["through NumPy"]:
+            print(f"through NumPy in {place}: {' '.join(row['through NumPy'])}", file=out)
 
 
 def _report() -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -95,6 +96,12 @@ def _listed(made: Any) -> Sequence[ndarray]:
 @native
 def vstack(tup: Any, *, dtype: Any = None, casting: Any = "same_kind") -> Any:
     return _join(_listed(atleast_2d(*_operands(tup))), 0, None, dtype, casting)
+
+
+@native
+def row_stack(tup: Any, *, dtype: Any = None, casting: Any = "same_kind") -> Any:
+    warnings.warn("`row_stack` alias is deprecated. Use `np.vstack` directly.", DeprecationWarning, stacklevel=3)
+    return vstack(tup, dtype=dtype, casting=casting)
 
 
 @native
@@ -244,7 +251,7 @@ def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
     if not isinstance(filt, ndarray) or axis is not None or filt.ndim == 0 or math.prod(filt.shape) == 0:
         raise Unsupported("sequences and single axes")
     bounds = []
-    for at in _core.to_numpy(filt).nonzero():
+    for at in filt.nonzero():
         bounds.append((int(at.min()), int(at.max()) + 1) if at.size else (0, 0))
     front, back = "f" in trim.lower(), "b" in trim.lower()
     if set(trim.lower()) - {"f", "b"} or any(b == (0, 0) for b in bounds):
