@@ -146,7 +146,7 @@ def test_einsum_lies_in_memory_as_numpys(text):
         assert got.strides == want.strides and numpy.allclose(numpy.asarray(got), want)
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128", "int64", "float16"])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128", "int64"])
 def test_sums_along_the_memory(dtype):
     a, b = data(dtype, (4, 30, 40)), data(dtype, (4, 30, 40), 1)
     for text in ("ijk,ijk->i", "ijk,ijk->ij", "ijk,ijk->", "ijk,ijk->k", "kij,kij->ij", "ijk,ikj->i"):
@@ -155,4 +155,4 @@ def test_sums_along_the_memory(dtype):
             got = numpy.asarray(numloom.einsum(text, numloom.array(x), numloom.array(right)))
             want = numpy.einsum(text, x, right)
             assert (got.shape, got.dtype) == (want.shape, want.dtype)
-            numpy.testing.assert_allclose(got, want, rtol=1e-2 if dtype == "float16" else 1e-4, atol=1e-2)
+            numpy.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-2)
