@@ -8,6 +8,9 @@ pub struct Strided<T> {
     pub col_step: isize,
 }
 
+// SAFETY: a matrix is an address and how to walk; who may read or write there is the contract of whoever is given it.
+unsafe impl<T> Send for Strided<T> {}
+
 /// How BLAS sees a matrix: columns one after another at a distance, or the same of its transpose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Columns {

@@ -5,6 +5,7 @@ mod factors;
 mod find;
 mod layout;
 mod product;
+pub mod stack;
 mod table;
 mod threads;
 

@@ -2,6 +2,7 @@
 
 use crate::Blas;
 use crate::layout::{Columns, Strided, columns};
+use crate::stack::{self, with_stack};
 use crate::table::{Flag, Int, Length, Numbers, Table};
 use num_complex::{Complex32, Complex64};
 
@@ -62,26 +63,36 @@ fn flag(turned: bool) -> Flag {
     if turned { b"T".as_ptr() } else { b"N".as_ptr() }
 }
 
-/// `c = a b`, with the library's threads as they are set; whether it could be done.
+/// `c = a b`, with all threads; whether it could be done.
 ///
 /// # Safety
 /// `a` is `m x k`, `b` is `k x n`, both readable; `c` is `m x n`, writeable and apart from both.
-pub unsafe fn product<T: Product>(
-    blas: &Blas,
-    [m, n, k]: [usize; 3],
-    a: Strided<T>,
-    b: Strided<T>,
-    c: Strided<T>,
-) -> bool {
+pub unsafe fn product<T: Product>(blas: &Blas, sides: [usize; 3], a: Strided<T>, b: Strided<T>, c: Strided<T>) -> bool {
+    let [m, n, k] = sides;
     let seen = |x: &Strided<T>, rows, cols| columns(rows, cols, x.row_step, x.col_step);
     let (Some(la), Some(lb), Some(lc)) = (seen(&a, m, k), seen(&b, k, n), seen(&c, m, n)) else { return false };
     if !blas.takes(&[m, n, k, la.step as usize, lb.step as usize, lc.step as usize]) {
         return false;
     }
-    if m == n && a.ptr == b.ptr && (a.row_step, a.col_step) == (b.col_step, b.row_step) {
-        with_itself(blas, m, k, (a, la), (c, lc));
-        return true;
-    }
+    let with_its_transpose = m == n && a.ptr == b.ptr && (a.row_step, a.col_step) == (b.col_step, b.row_step);
+    let _threads = blas.hold_threads();
+    with_stack(stack::PRODUCT, move || {
+        if with_its_transpose {
+            with_itself(blas, m, k, (a, la), (c, lc));
+        } else {
+            of_two(blas, sides, (a, la), (b, lb), (c, lc));
+        }
+    })
+    .is_ok()
+}
+
+unsafe fn of_two<T: Product>(
+    blas: &Blas,
+    [m, n, k]: [usize; 3],
+    (a, la): (Strided<T>, Columns),
+    (b, lb): (Strided<T>, Columns),
+    (c, lc): (Strided<T>, Columns),
+) {
     // What lies by rows is the transpose of what lies by columns: (a b)' = b' a'.
     let (first, second, rows, cols) = if lc.turned {
         ((b.ptr, !lb.turned, lb.step), (a.ptr, !la.turned, la.step), n, m)
@@ -106,7 +117,6 @@ pub unsafe fn product<T: Product>(
         1,
         1,
     );
-    true
 }
 
 /// A matrix times its own transpose: half of it is computed, the other half is a copy.

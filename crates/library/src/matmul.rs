@@ -87,7 +87,6 @@ macro_rules! gemm_products {
             ) -> bool {
                 let [a, b, dst] =
                     [a, b, dst].map(|x| Strided { ptr: x.ptr, row_step: x.row_step, col_step: x.col_step });
-                let _threads = blas.hold_threads();
                 numloom_blas::product(blas, sides, a, b, dst)
             }
         }
@@ -253,7 +252,8 @@ fn blas_for(args: &Args, m: usize, n: usize, k: usize) -> Option<&'static Blas> 
     let readable = |(view, (rows, cols)): (&RawView, (usize, usize))| {
         let (item, steps) = (view.dtype.size() as isize, last_two(view));
         // A complex number is aligned as its parts are.
-        let aligned = view.ptr as usize % (item as usize).min(8) == 0 && view.strides.iter().all(|s| s % item == 0);
+        let aligned =
+            (view.ptr as usize).is_multiple_of(view.dtype.size().min(8)) && view.strides.iter().all(|s| s % item == 0);
         aligned && numloom_blas::fits(rows, cols, steps.map(|s| s / item))
     };
     let known = matches!(args.outs[0].dtype, DType::F32 | DType::F64 | DType::C64 | DType::C128);

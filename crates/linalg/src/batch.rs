@@ -5,6 +5,7 @@ use crate::gang::Gang;
 use crate::{cholesky, eigen, general_eigen, lapack, least_squares, lu, qr, svd, triangular};
 use faer::Par;
 use numloom_blas::Blas;
+use numloom_blas::stack::{self, with_stack};
 use numloom_library::{Args, LibraryError, LibraryOp, RawView};
 use smallvec::{SmallVec, smallvec};
 
@@ -66,7 +67,7 @@ pub const ROWS: &[Row] = &[
 /// Operations below this many multiplications are not worth a tile, one above `LARGE` of them is LAPACK's, and one
 /// above `GANG` is worth a gang where there is none.
 const TILE: usize = 1 << 17;
-const LARGE: usize = 1 << 17;
+const LARGE: usize = 1 << 20;
 const GANG: usize = 1 << 22;
 
 /// How a call is worked on.
@@ -172,7 +173,8 @@ impl LibraryOp for Factor {
         match self.cut(args) {
             Cut::Lapack(blas) => {
                 let _threads = blas.hold_threads();
-                self.one(args, 0, Par::Seq, Some(blas))
+                with_stack(stack::FACTORS, || self.one(args, 0, Par::Seq, Some(blas)))
+                    .unwrap_or_else(|e| Err(LibraryError::Memory(format!("Unable to start a thread: {e}"))))
             }
             Cut::Gang if tile > 0 => {
                 self.gang.join();

@@ -45,7 +45,7 @@ pub unsafe fn lstsq(call: &Call<'_>) -> Result<(), LibraryError> {
         matmul(&mut turned, Accum::Replace, u.adjoint(), &b, one, call.par);
         for (i, &s) in values.iter().enumerate() {
             let scale = T::from_parts(if s > least { 1.0 / s } else { 0.0 }, 0.0);
-            (0..columns).for_each(|j| turned[(i, j)] = turned[(i, j)] * scale);
+            (0..columns).for_each(|j| turned[(i, j)] *= scale);
         }
         let mut x = Mat::<T>::zeros(n, columns);
         matmul(&mut x, Accum::Replace, &v, &turned, one, call.par);
