@@ -163,6 +163,29 @@ def test_the_number_of_its_threads_is_left_as_it_was(cpus):
     assert ended.status == 0, ended.err
 
 
+SHALLOW = """
+import threading, numpy, numloom
+x = numpy.random.default_rng(1).random((1000, 1000))
+a, right = numloom.array(x), []
+
+def solve():
+    b = numloom.linalg.solve(a, a @ numloom.ones(1000))
+    right.append(numpy.allclose(b, 1) and numpy.allclose(a @ a, x @ x))
+
+solve()
+threading.stack_size(256 << 10)
+thread = threading.Thread(target=solve)
+thread.start()
+thread.join()
+print(right)
+"""
+
+
+def test_threads_with_little_stack():
+    ended = commands.python(SHALLOW)
+    assert ended.out.strip() == "[True, True]", ended.err
+
+
 COMPANY = """
 import os, threading, numpy, numloom
 rng = numpy.random.default_rng(1)

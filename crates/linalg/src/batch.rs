@@ -64,11 +64,10 @@ pub const ROWS: &[Row] = &[
     Row { name: "lstsq", ins: &[2, 2, 0], outs: &[2, 1, 0, 1], own: least_squares::lstsq, lapack: lapack::lstsq },
 ];
 
-/// Operations below this many multiplications are not worth a tile, one above `LARGE` of them is LAPACK's, and one
-/// above `GANG` is worth a gang where there is none.
+/// Operations below this many multiplications are not worth a tile; one matrix above `LARGE` of them is worth several
+/// threads, LAPACK's or a gang.
 const TILE: usize = 1 << 17;
-const LARGE: usize = 1 << 20;
-const GANG: usize = 1 << 22;
+const LARGE: usize = 1 << 22;
 
 /// How a call is worked on.
 enum Cut {
@@ -132,9 +131,7 @@ impl Factor {
             if let Some(blas) = numloom_blas::get().filter(|b| b.takes(&[size.saturating_mul(8)])) {
                 return Cut::Lapack(blas);
             }
-            if work >= GANG {
-                return Cut::Gang;
-            }
+            return Cut::Gang;
         }
         Cut::Tiles(batch.saturating_mul(work).div_ceil(TILE).min(batch))
     }
