@@ -31,6 +31,7 @@ complete -c numloom -l min-cpu-chunk -x -d 'smallest tile, in elements, worth a 
 complete -c numloom -l min-gpu-chunk -x -d 'smallest tile, in elements, worth a GPU of its own'
 complete -c numloom -l print-kernels -x -d 'write every fused kernel, as the CUDA program a GPU would run, into this directory'
 complete -c numloom -l tf32 -d 'let GPUs round float32 factors of matrix products to TF32: faster, three digits'
+complete -c numloom -l blas -x -a 'auto own' -d 'large matrices: by the OpenBLAS that NumPy brought, or by own code only'
 complete -c numloom -l min-omp-chunk -x -d 'smallest tile, in elements, worth an OpenMP group'
 complete -c numloom -l field-reuse-fraction -x -d 'share of memory freed before fields are reused'
 complete -c numloom -l field-reuse-frequency -x -d 'how often ranks agree on fields to reuse'

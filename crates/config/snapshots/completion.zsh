@@ -33,6 +33,7 @@ _arguments -S \
   '--min-gpu-chunk=[smallest tile, in elements, worth a GPU of its own]:N: ' \
   '--print-kernels=[write every fused kernel, as the CUDA program a GPU would run, into this directory]:TEXT: ' \
   '--tf32[let GPUs round float32 factors of matrix products to TF32\: faster, three digits]' \
+  '--blas=[large matrices\: by the OpenBLAS that NumPy brought, or by own code only]:blas:(auto own)' \
   '--min-omp-chunk=[smallest tile, in elements, worth an OpenMP group]:N: ' \
   '--field-reuse-fraction=[share of memory freed before fields are reused]:N: ' \
   '--field-reuse-frequency=[how often ranks agree on fields to reuse]:N: ' \

@@ -51,6 +51,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     heap::init();
     warm::init();
     numloom_library::account_with(numloom_runtime::memory::count_scratch);
+    numloom_blas::offer(linalg::threads_of_a_blas);
     numpy_api::init(py)?;
     m.add_class::<handle::NdArray>()?;
     m.add_class::<handle::Scalar>()?;
