@@ -3,7 +3,7 @@
 
 use crate::number::{Number, read, write};
 use numloom_ir::DType;
-use numloom_library::{LibraryError, RawView};
+use numloom_library::{LARGE, LibraryError, RawView};
 use numloom_loops as loops;
 use rustfft::num_complex::Complex;
 
@@ -26,9 +26,6 @@ pub struct Axis {
     /// Whether the view is larger than the caches.
     pub large: bool,
 }
-
-/// Bytes of a view from which on it is written past the caches.
-const LARGE: usize = 16 << 20;
 
 impl Axis {
     pub fn of(view: &RawView, axis: usize) -> Axis {

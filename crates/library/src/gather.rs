@@ -3,7 +3,7 @@
 use crate::element::with_size;
 use crate::index::{BLOCK, Indexed, Indexing, Mode};
 use crate::walk::{Walk, ensure, ensure_operands, piece, pieces};
-use crate::{Args, Form, LibraryError, LibraryOp, RawView};
+use crate::{Args, Form, LARGE, LibraryError, LibraryOp, RawView};
 use numloom_loops::{stream, streamed};
 use smallvec::{SmallVec, smallvec};
 use std::mem::MaybeUninit;
@@ -21,8 +21,7 @@ pub struct Take {
 const TILE: usize = 1 << 16;
 /// Elements of a rest that are read at a time where neighbours of theirs belong to other positions.
 const STRIP: usize = 32;
-/// Bytes of an output, and of a row of it, from which on it is written past the caches.
-const LARGE: usize = 16 << 20;
+/// Bytes of a row that is written past the caches by itself.
 const LONG: usize = 4096;
 
 /// How reading is divided: pieces of the positions, and of the rest for each of them.

@@ -218,9 +218,11 @@ impl Indexed<'_> {
             vectorized(
                 #[inline(always)]
                 || {
-                    for (i, to) in to.iter_mut().enumerate() {
-                        let v = (from.offset(i as isize * step) as *const i64).read_unaligned();
-                        *to = if k == 0 { 0 } else { *to } + v.clamp(0, extent - 1) as isize * stride;
+                    if step == size_of::<i64>() as isize {
+                        add_clipped(to, |i| (from as *const i64).add(i).read_unaligned(), extent, stride, k == 0)
+                    } else {
+                        let read = |i: usize| (from.offset(i as isize * step) as *const i64).read_unaligned();
+                        add_clipped(to, read, extent, stride, k == 0)
                     }
                 },
             );
@@ -242,6 +244,14 @@ fn extremes(n: usize, read: impl Fn(usize) -> i64, extent: i64) -> [i64; 2] {
         let place = read(i) + ((read(i) >> 63) & extent);
         [low.min(place), high.max(place)]
     })
+}
+
+/// The offsets of indices, those outside moved to the nearer end of the axis.
+#[inline(always)]
+fn add_clipped(to: &mut [isize], read: impl Fn(usize) -> i64, extent: i64, stride: isize, first: bool) {
+    for (i, to) in to.iter_mut().enumerate() {
+        *to = if first { 0 } else { *to } + read(i).clamp(0, extent - 1) as isize * stride;
+    }
 }
 
 /// The offsets of indices that are all in `lowest..extent`; false, with nothing written, if one is not.

@@ -10,10 +10,10 @@ use crate::index::{BLOCK, Indexed, Indexing, Mode};
 use crate::scratch::Scratch;
 use crate::vector::vectorized;
 use crate::walk::{Walk, ensure, ensure_operands, piece, pieces};
-use crate::{Args, Form, LibraryError, LibraryOp};
+use crate::{Args, Form, LARGE, LibraryError, LibraryOp};
 use numloom_ir::overlap::self_overlaps;
 use numloom_ir::{Dims, View};
-use numloom_loops::compress;
+use numloom_loops::{compress, stream, streamed};
 use smallvec::{SmallVec, smallvec};
 use std::ops::Range;
 
@@ -81,13 +81,13 @@ enum Cut {
     },
 }
 
-/// Elements that repay a tile of their own. Single elements are looked at by few tiles, for looking is much of the
-/// work; of longer rows it is little.
+/// Elements that repay a tile of their own.
 const MANY: usize = 1 << 16;
-const MOST_TILES: usize = 4;
-const MOST_TILES_OF_ROWS: usize = 16;
-/// Elements of such a row.
-const ROW: usize = 8;
+/// The most tiles, by the bytes of a row. Each tile reads all indices, and of short rows nearly all lines of the values,
+/// whether they are its own or not.
+const MOST_TILES: [(usize, usize); 3] = [(64, 2), (2048, 4), (usize::MAX, 16)];
+/// Bytes of a row that is written past the caches.
+const LONG: usize = 4096;
 
 fn cut(indexed: &Indexed) -> Cut {
     let (base, count, positions) = (indexed.base, indexed.indices.len(), indexed.positions());
@@ -103,7 +103,7 @@ fn cut(indexed: &Indexed) -> Cut {
         let view = View { dtype: base.dtype, offset: 0, shape: base.shape.clone(), strides: base.strides.clone() };
         !self_overlaps(&view)
     };
-    let most = if rest < ROW { MOST_TILES } else { MOST_TILES_OF_ROWS };
+    let most = MOST_TILES.iter().find(|(bytes, _)| rest * item < *bytes).map_or(1, |(_, tiles)| *tiles);
     match split_axis(indexed) {
         _ if apart && positions > 1 && positions * rest >= 2 * MANY => {
             Cut::Places { tiles: (positions * rest / MANY).min(most) }
@@ -177,8 +177,8 @@ unsafe fn for_each_run(
         }
         let all = own.offsets.contains(&low) && own.offsets.contains(&high);
         let range = indexed.piece(part);
-        match from.single_run() {
-            Some([step]) if own.rest.n == 1 => own.elements(indexed, range, all, step, &f)?,
+        match (from.single_run(), own.rest.walk.single_run()) {
+            (Some([step]), Some(steps)) => own.runs(indexed, range, all, step, steps, &f)?,
             _ => own.rows(indexed, range, &mut from, &f)?,
         }
     }
@@ -186,13 +186,14 @@ unsafe fn for_each_run(
 }
 
 impl Own<'_> {
-    /// Single elements, whose values are `step` bytes apart.
-    unsafe fn elements(
+    /// Single elements or rows of even `steps`, whose values begin `step` bytes apart.
+    unsafe fn runs(
         &self,
         indexed: &Indexed,
         range: Range<usize>,
         all: bool,
         step: isize,
+        steps: [isize; 2],
         f: &impl Fn(*mut u8, *const u8, [isize; 2], usize),
     ) -> Result<(), LibraryError> {
         let (low, width) = (self.offsets.start, self.offsets.end.wrapping_sub(self.offsets.start) as usize);
@@ -203,8 +204,7 @@ impl Own<'_> {
             let v = self.v.offset(at as isize * step);
             if all {
                 for (i, &offset) in offsets.iter().enumerate() {
-                    prefetch(self.x.wrapping_offset(offsets[(i + AHEAD).min(offsets.len() - 1)]));
-                    f(self.x.offset(offset), v.offset(i as isize * step), [0, 0], 1);
+                    f(self.x.offset(offset), v.offset(i as isize * step), steps, self.rest.n);
                 }
                 return Ok(());
             }
@@ -221,7 +221,7 @@ impl Own<'_> {
             compress(item, n, numbers.as_ptr().cast(), inside, places.as_mut_ptr().cast());
             for i in 0..count {
                 prefetch(self.x.wrapping_offset(kept[(i + AHEAD).min(count - 1)]));
-                f(self.x.offset(kept[i]), v.offset(places[i] as isize * step), [0, 0], 1);
+                f(self.x.offset(kept[i]), v.offset(places[i] as isize * step), steps, self.rest.n);
             }
             Ok(())
         })
@@ -237,13 +237,12 @@ impl Own<'_> {
     ) -> Result<(), LibraryError> {
         from.seek(range.start);
         indexed.offsets(range, |_, offsets| {
-            for (i, offset) in offsets.iter().enumerate() {
+            for offset in offsets {
                 let (to, value) = (self.x.wrapping_offset(*offset), self.v.offset(from.offsets[0]));
                 from.step();
                 if !self.offsets.contains(offset) {
                     continue;
                 }
-                prefetch(self.x.wrapping_offset(offsets[(i + AHEAD / 2).min(offsets.len() - 1)]));
                 if let Some(steps) = self.rest.walk.single_run() {
                     f(to, value, steps, self.rest.n);
                     continue;
@@ -278,13 +277,20 @@ impl LibraryOp for Put {
         if phase == 0 {
             return check(&indexed, &self.checked, tile);
         }
-        with_size!(item, T => for_each_run(&indexed, args, &self.checked, tile, |to, value, steps, n| {
+        let large = indexed.base.size() * item >= LARGE;
+        let done = with_size!(item, T => for_each_run(&indexed, args, &self.checked, tile, |to, value, steps, n| {
             if n == 1 {
                 (to as *mut T).write_unaligned((value as *const T).read_unaligned());
+            } else if large && n * size_of::<T>() >= LONG && steps == [size_of::<T>() as isize; 2] {
+                stream(value, to, n * size_of::<T>());
             } else {
                 copy_run(value, steps[1], to, steps[0], n, size_of::<T>());
             }
-        }))
+        }));
+        if large {
+            streamed();
+        }
+        done
     }
 }
 
