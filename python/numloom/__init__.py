@@ -68,6 +68,7 @@ from ._indexing import (
     ix_,
     nonzero,
     place,
+    put,
     put_along_axis,
     putmask,
     select,

@@ -53,6 +53,9 @@ pub use walk::{Walk, piece, pieces, without};
 use numloom_ir::{DType, Dims, ScalarOp, Strides};
 use smallvec::SmallVec;
 
+/// Bytes of an output from which on it is written past the caches.
+pub const LARGE: usize = 16 << 20;
+
 /// The bytes of a view: where element zero lies and how to walk. Strides are in bytes.
 #[derive(Clone, Debug)]
 pub struct RawView {
