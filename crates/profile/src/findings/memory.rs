@@ -25,7 +25,7 @@ pub fn temporaries(f: &Facts) -> Vec<Found> {
     let mut by: FxHashMap<u32, (u64, u64)> = FxHashMap::default();
     for k in 0..i.id.len() {
         let goes = ends.get(&i.id[k]).is_some_and(|&end| !moved(k, end));
-        if i.bytes[k] >= LARGE && goes && f.loop_key(i.line[k]).is_some() {
+        if i.bytes[k] >= LARGE && goes && f.loop_key(i.line[k]).is_some() && rebinds(f.p.source_line(i.line[k])) {
             let of = by.entry(i.line[k]).or_default();
             *of = (of.0 + 1, of.1.saturating_add(i.bytes[k]));
         }
@@ -42,6 +42,21 @@ pub fn temporaries(f: &Facts) -> Vec<Found> {
             text: "Each turn makes a new array, and the one before goes.".into(),
         })
         .collect()
+}
+
+/// Whether a statement gives a name a new value that is made from the old one, as `x = x + 1`: there the old array
+/// could have been written instead. Other arrays that come and go take the memory of the ones before.
+fn rebinds(statement: &str) -> bool {
+    let Some((name, value)) = statement.split_once('=') else { return false };
+    let name = name.trim();
+    let plain = !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '.');
+    let part_of_name = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_' || c == '.');
+    plain
+        && !value.starts_with('=')
+        && value.match_indices(name).any(|(at, _)| {
+            !part_of_name(value[..at].chars().next_back())
+                && !value[at + name.len()..].chars().next().is_some_and(|c| c.is_alphanumeric() || c == '_')
+        })
 }
 
 pub fn unread(f: &Facts) -> Vec<Found> {
@@ -109,4 +124,19 @@ fn holders(f: &Facts, memory: u32, at: u64) -> (u32, u64, String) {
         most.iter().take(3).map(|&(line, sum)| format!("{} holds {}", place(f.p, line), bytes(sum))).collect();
     let (line, sum) = most.first().copied().unwrap_or((0, 0));
     (line, sum, format!("At its fullest {}.", words.join(", ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::rebinds;
+
+    #[test]
+    fn a_name_is_rebound_where_its_own_value_goes_in() {
+        for yes in ["x = x + 1.0", "x = np.sin(x)", "self.x = self.x * 2", "x=x.T@x", "grid = f(a, grid[1:])"] {
+            assert!(rebinds(yes), "{yes}");
+        }
+        for no in ["y = x + 1.0", "x += 1.0", "x[1:] = x[:-1]", "a, b = b, a", "x == x", "x", "x = self.x", "x = xx"] {
+            assert!(!rebinds(no), "{no}");
+        }
+    }
 }
