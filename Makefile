@@ -18,7 +18,7 @@ build: $(STAMPS)/built ## set up .venv and build the package into it (only what 
 demo: build ## the seeds' two programs and a stencil under NumPy and under Numloom, timed and compared
 	@$(BIN)/python examples/demo.py
 
-test: build lint $(STAMPS)/nvrtc $(STAMPS)/playwright ## lint, Rust tests and Python tests
+test: build lint $(STAMPS)/nvrtc $(STAMPS)/playwright $(STAMPS)/pyarrow ## lint, Rust tests and Python tests
 	@command -v chromium chromium-browser google-chrome >/dev/null || echo "no Chromium on this machine: the profiler's viewer will not be tested"
 	@if cargo nextest --version >/dev/null 2>&1; then cargo nextest run --release --workspace; \
 	  else cargo test --release --workspace; fi
@@ -61,6 +61,11 @@ $(STAMPS)/nvrtc: $(STAMPS)/tools
 # Drives the machine's own Chromium in the tests of the viewer; it brings no browser of its own.
 $(STAMPS)/playwright: $(STAMPS)/tools
 	@$(BIN)/pip install --quiet playwright || echo "playwright could not be installed; the profiler's viewer will not be tested"
+	@touch $@
+
+# Reads the tables that profiles are exported to.
+$(STAMPS)/pyarrow: $(STAMPS)/tools
+	@$(BIN)/pip install --quiet pyarrow || echo "pyarrow could not be installed; exports to Parquet will not be read back"
 	@touch $@
 
 $(STAMPS)/peers: $(STAMPS)/tools
