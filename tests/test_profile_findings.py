@@ -159,6 +159,17 @@ print(float(y.sum()))
         [],
         5,
     ),
+    "repartitioning": (
+        """
+x = np.ones(2_000_000)
+for k in range(30):
+    y = x[::-1] * 0.5
+    x += y
+print(float(x.sum()))
+""",
+        ["--cpus", "2", "--gpus", "2", "--gpu-backend", "sim", "--fbmem", "256", "--min-gpu-chunk", "1000"],
+        5,
+    ),
     "memory-peak": (
         """
 kept = []

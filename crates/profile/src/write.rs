@@ -173,7 +173,9 @@ impl Writer {
         self.tables.end.push(now);
         self.flush()?;
         // The program is over, and the machine free to be measured.
-        self.tables.meta.push("bandwidth".into(), machine::bandwidth(self.cpus).to_string());
+        if let Some(rate) = machine::bandwidth(self.cpus) {
+            self.tables.meta.push("bandwidth".into(), rate.to_string());
+        }
         self.write()
     }
 

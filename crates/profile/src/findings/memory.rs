@@ -1,7 +1,8 @@
 //! Rules about memory.
 
 use super::Found;
-use super::facts::Facts;
+use super::facts::{Facts, Sums};
+use crate::kinds::Reason;
 use crate::print::{bytes, place};
 use rustc_hash::FxHashMap;
 
@@ -57,6 +58,37 @@ fn rebinds(statement: &str) -> bool {
             !part_of_name(value[..at].chars().next_back())
                 && !value[at + name.len()..].chars().next().is_some_and(|c| c.is_alphanumeric() || c == '_')
         })
+}
+
+/// Copies from one memory to another for one line of a loop, that are many and large.
+const MANY_COPIES: u64 = 10;
+const LARGE_COPIES: u64 = 16 << 20;
+
+/// Arrays that are wanted in another memory, or cut in another way, turn after turn. What makes room is told elsewhere.
+pub fn repartitioning(f: &Facts) -> Vec<Found> {
+    let (c, t) = (&f.p.tables.copies, &f.p.tables.tasks);
+    let wanted = [Reason::Read, Reason::Kept, Reason::Host].map(|r| r as u8);
+    let mut by: FxHashMap<u32, Sums> = FxHashMap::default();
+    for k in (0..c.from.len()).filter(|&k| c.from[k] != c.to[k] && wanted.contains(&c.reason[k])) {
+        let line = f.rows.of(c.task[k]).map_or(c.line[k], |row| t.line[row]);
+        by.entry(line).or_default().add(1, c.ran[k], c.bytes[k], c.started[k], c.started[k].saturating_add(c.ran[k]));
+    }
+    let many = |&(line, s): &(u32, Sums)| {
+        let large = s.count >= MANY_COPIES && s.bytes >= LARGE_COPIES;
+        line != 0 && large && f.loop_key(line).is_some() && s.ns >= f.length / 20 && f.matters(s.ns)
+    };
+    let mut found: Vec<(u32, Sums)> = by.into_iter().filter(many).collect();
+    found.sort_by_key(|&(line, s)| (std::cmp::Reverse(s.ns), line));
+    found
+        .into_iter()
+        .map(|(line, s)| Found {
+            line,
+            seconds: f.seconds(s.ns),
+            bytes: s.bytes,
+            title: format!("arrays go from one memory to another {} times in a loop", s.count),
+            text: format!("{} are copied because they lie where they are not used next.", bytes(s.bytes)),
+        })
+        .collect()
 }
 
 pub fn unread(f: &Facts) -> Vec<Found> {

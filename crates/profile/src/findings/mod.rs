@@ -150,6 +150,12 @@ const RULES: &[Rule] = &[
         unless: Unless::Never,
     },
     Rule {
+        kind: "repartitioning",
+        advice: "Work on the parts where they lie: the same slices on both sides, and no reading on the host in between.",
+        find: memory::repartitioning,
+        unless: Unless::Never,
+    },
+    Rule {
         kind: "utility-bound",
         advice: "Give the runtime fewer and larger operations: it spends this time on preparing them.",
         find: time::utility_bound,
