@@ -18,7 +18,7 @@ build: $(STAMPS)/built ## set up .venv and build the package into it (only what 
 demo: build ## the seeds' two programs and a stencil under NumPy and under Numloom, timed and compared
 	@$(BIN)/python examples/demo.py
 
-test: build lint $(STAMPS)/nvrtc $(STAMPS)/playwright $(STAMPS)/neighbours ## lint, Rust tests and Python tests
+test: build lint $(STAMPS)/nvrtc $(STAMPS)/playwright $(STAMPS)/neighbours $(STAMPS)/pyarrow ## lint, Rust tests and Python tests
 	@command -v chromium chromium-browser google-chrome >/dev/null || echo "no Chromium on this machine: the profiler's viewer will not be tested"
 	@if cargo nextest --version >/dev/null 2>&1; then cargo nextest run --release --workspace; \
 	  else cargo test --release --workspace; fi
@@ -70,6 +70,11 @@ $(STAMPS)/playwright: $(STAMPS)/tools
 $(STAMPS)/neighbours: $(STAMPS)/tools tests/neighbours.txt
 	@for each in $$(cat tests/neighbours.txt); do \
 	  $(BIN)/pip install --quiet $$each "numpy==$$($(BIN)/python -c "import numpy; print(numpy.__version__)")" || echo "$$each could not be installed; it will not be tested with our arrays"; done
+	@touch $@
+
+# Reads the tables that profiles are exported to.
+$(STAMPS)/pyarrow: $(STAMPS)/tools
+	@$(BIN)/pip install --quiet pyarrow || echo "pyarrow could not be installed; exports to Parquet will not be read back"
 	@touch $@
 
 $(STAMPS)/peers: $(STAMPS)/tools

@@ -25,6 +25,7 @@ mod slices;
 
 // map, execute, retire
 mod channel;
+mod device_time;
 mod fp;
 pub mod gpu;
 mod gpu_library;

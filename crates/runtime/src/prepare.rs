@@ -2,6 +2,7 @@
 
 use crate::array::UNSIZED;
 use crate::chain::{BoundStep, ChainRun};
+use crate::device_time;
 use crate::error::ExecError;
 use crate::fp;
 use crate::gpu;
@@ -94,7 +95,7 @@ fn bound(work: &Work) -> Result<Prepared> {
                     let memory = bases.memory();
                     bases.keep(work);
                     if let Some(device) = reserved::gpu(memory) {
-                        gpu_library::enqueue(device, op, &args)?;
+                        device_time::around(device, memory, || gpu_library::enqueue(device, op, &args))?;
                         return Ok(Prepared::Done);
                     }
                     let phases = library.phases(&args);
@@ -242,7 +243,7 @@ fn fused(work: &Work, task: &FusedTask) -> Result<Prepared> {
             *memory = part.memory;
         }
         if let Some(device) = reserved::gpu(part.memory) {
-            gpu::enqueue(device, &bases, task, part.slab.as_ref())?;
+            device_time::around(device, part.memory, || gpu::enqueue(device, &bases, task, part.slab.as_ref()))?;
             continue;
         }
         launches.push(launch(&bases, task, part.slab.as_ref())?);
