@@ -4,7 +4,7 @@
 use crate::gang::Gang;
 use crate::{cholesky, eigen, general_eigen, lu, qr, svd, triangular};
 use faer::Par;
-use numloom_library::{Args, LibraryError, LibraryOp, RawView};
+use numloom_library::{Args, Form, LibraryError, LibraryOp, RawView};
 use smallvec::{SmallVec, smallvec};
 
 /// What one matrix (or a pair) is given to: the operands without their batch axes.
@@ -108,6 +108,11 @@ impl Factor {
 impl LibraryOp for Factor {
     fn name(&self) -> &'static str {
         self.row.name
+    }
+
+    fn form(&self) -> Form {
+        let Row { name, ins, outs, .. } = *self.row;
+        Form::Factor { name, ins, outs, option: self.option }
     }
 
     fn phases(&self, args: &Args) -> SmallVec<[usize; 4]> {

@@ -27,6 +27,9 @@ mod slices;
 mod channel;
 mod fp;
 pub mod gpu;
+mod gpu_copy;
+mod gpu_factor;
+mod gpu_fft;
 mod gpu_library;
 mod grid;
 mod kept;
@@ -51,6 +54,7 @@ mod stats;
 mod streamed;
 mod taint;
 mod task;
+pub mod unplaced;
 
 // where values enter Python, and a look inside
 mod explain;
