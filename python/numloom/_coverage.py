@@ -1,9 +1,10 @@
-"""What is native, what is NumPy's, and what went through NumPy so far."""
+"""What is native, what is NumPy's, what went through NumPy so far, and what a GPU was meant for and has no way to do."""
 
 from __future__ import annotations
 
 import importlib
 import sys
+from collections.abc import Iterable
 from typing import Any, TextIO
 
 import numpy
@@ -70,11 +71,13 @@ def table() -> dict[str, dict[str, list[str]]]:
 
 
 def coverage(as_dict: bool = False, file: TextIO | None = None) -> dict[str, Any] | None:
-    """Print which functions are native, and which ran through NumPy, how often and from which lines.
+    """Print which functions are native, and which ran through NumPy, how often and from which lines; where there are
+    GPUs, also which operations they have no way for, so that the CPU did them and their arrays were moved.
 
     With `as_dict=True` nothing is printed and the figures are returned:
     `{"native": [names], "table": {namespace: {kind: [names]}}, "fallbacks": [{"name", "calls", "lines": [{"file",
-    "line", "calls"}]}]}`, most frequent first.
+    "line", "calls"}]}], "not_on_gpu": [...]}`, the last like the one before, most frequent first. What is still
+    recorded and has not run counts once it has.
     """
     rows = table()
     report = _report()
@@ -82,18 +85,28 @@ def coverage(as_dict: bool = False, file: TextIO | None = None) -> dict[str, Any
         return {**report, "table": rows}
     out = file or sys.stdout
     _print_table(rows, out)
-    fallbacks = report["fallbacks"]
-    if not fallbacks:
+    fallbacks, left = report["fallbacks"], report["not_on_gpu"]
+    if fallbacks:
+        print(f"through NumPy: {_total(fallbacks)} calls of {len(fallbacks)} functions", file=out)
+        _print_lines(fallbacks, out)
+    else:
         print("through NumPy: no calls so far", file=out)
-        return None
-    total = sum(entry["calls"] for entry in fallbacks)
-    print(f"through NumPy: {total} calls of {len(fallbacks)} functions", file=out)
-    width = max(len(entry["name"]) for entry in fallbacks)
-    for entry in fallbacks:
+    if left:
+        print(f"on the CPU, for want of a way on the GPU: {_total(left)} calls of {len(left)} operations", file=out)
+        _print_lines(left, out)
+    return None
+
+
+def _total(entries: list[dict[str, Any]]) -> int:
+    return sum(entry["calls"] for entry in entries)
+
+
+def _print_lines(entries: list[dict[str, Any]], out: TextIO) -> None:
+    width = max(len(entry["name"]) for entry in entries)
+    for entry in entries:
         for i, at in enumerate(entry["lines"]):
             head = f"{entry['name']:<{width}}  {entry['calls']:>8}" if i == 0 else " " * (width + 10)
             print(f"  {head}  {at['file']}:{at['line']} ({at['calls']})", file=out)
-    return None
 
 
 def _print_table(rows: dict[str, dict[str, list[str]]], out: TextIO) -> None:
@@ -111,21 +124,34 @@ def _print_table(rows: dict[str, dict[str, list[str]]], out: TextIO) -> None:
 
 
 def _report() -> dict[str, Any]:
-    by_name: dict[str, list[dict[str, Any]]] = {}
-    for (name, path, line), count in calls.items():
-        by_name.setdefault(name, []).append({"file": path, "line": line, "calls": count})
-    fallbacks = [
+    return {
+        "native": sorted(native_names | _ufunc_names()),
+        "fallbacks": _by_name((*at, count) for at, count in calls.items()),
+        "not_on_gpu": _by_name(_core.unplaced()),
+    }
+
+
+def _by_name(rows: Iterable[tuple[str, str, int, int]]) -> list[dict[str, Any]]:
+    by_name: dict[str, dict[tuple[str, int], int]] = {}
+    for name, path, line, count in rows:
+        lines = by_name.setdefault(name, {})
+        lines[path, line] = lines.get((path, line), 0) + count
+    entries: list[dict[str, Any]] = [
         {
             "name": name,
-            "calls": sum(at["calls"] for at in lines),
-            "lines": sorted(lines, key=lambda at: (-at["calls"], at["file"], at["line"])),
+            "calls": sum(lines.values()),
+            "lines": [
+                {"file": path, "line": line, "calls": count}
+                for (path, line), count in sorted(lines.items(), key=lambda at: (-at[1], at[0]))
+            ],
         }
         for name, lines in by_name.items()
     ]
-    fallbacks.sort(key=lambda entry: (-entry["calls"], entry["name"]))
-    return {"native": sorted(native_names | _ufunc_names()), "fallbacks": fallbacks}
+    entries.sort(key=lambda entry: (-entry["calls"], entry["name"]))
+    return entries
 
 
 def reset_coverage() -> None:
     """Forget the counts."""
     calls.clear()
+    _core.forget_unplaced()

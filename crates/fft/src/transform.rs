@@ -5,21 +5,11 @@ use crate::lanes::{Axis, room};
 use crate::number::Number;
 use crate::split::Split;
 use numloom_ir::DType;
-use numloom_library::{Args, LibraryError, LibraryOp, Scratch, Walk, piece, pieces, without};
+use numloom_library::{Args, Form, LibraryError, LibraryOp, Scratch, Spectrum as Kind, Walk, piece, pieces, without};
 use numloom_loops as loops;
 use rustfft::num_complex::Complex;
 use smallvec::{SmallVec, smallvec};
 use std::ops::Range;
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Kind {
-    /// As many complex numbers as the output has places along the axis.
-    Complex,
-    /// Real numbers to the half of their spectrum that is not redundant.
-    RealToHalf,
-    /// Such a half to real numbers.
-    HalfToReal,
-}
 
 /// Input x, output the transform of the first `n` elements along `axis` (zeros where there are fewer), times `scale`.
 /// Both have equal shapes apart from the axis.
@@ -320,6 +310,11 @@ impl LibraryOp for Fft {
             (Kind::RealToHalf, _) => "rfft",
             (Kind::HalfToReal, _) => "irfft",
         }
+    }
+
+    fn form(&self) -> Form {
+        let Fft { kind: spectrum, axis, n, inverse, scale, .. } = *self;
+        Form::Fourier { spectrum, axis, n, inverse, scale }
     }
 
     fn phases(&self, args: &Args) -> SmallVec<[usize; 4]> {

@@ -6,7 +6,7 @@ use crate::{cholesky, eigen, general_eigen, lapack, least_squares, lu, qr, svd, 
 use faer::Par;
 use numloom_blas::Blas;
 use numloom_blas::stack::{self, with_stack};
-use numloom_library::{Args, LibraryError, LibraryOp, RawView};
+use numloom_library::{Args, Form, LibraryError, LibraryOp, RawView};
 use smallvec::{SmallVec, smallvec};
 
 /// What one matrix (or a pair) is given to: the operands without their batch axes.
@@ -150,6 +150,11 @@ impl Factor {
 impl LibraryOp for Factor {
     fn name(&self) -> &'static str {
         self.row.name
+    }
+
+    fn form(&self) -> Form {
+        let Row { name, ins, outs, .. } = *self.row;
+        Form::Factor { name, ins, outs, option: self.option }
     }
 
     fn phases(&self, args: &Args) -> SmallVec<[usize; 4]> {

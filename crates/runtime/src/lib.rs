@@ -28,6 +28,9 @@ mod channel;
 mod device_time;
 mod fp;
 pub mod gpu;
+mod gpu_copy;
+mod gpu_factor;
+mod gpu_fft;
 mod gpu_library;
 mod grid;
 mod kept;
@@ -52,6 +55,7 @@ mod stats;
 mod streamed;
 mod taint;
 mod task;
+pub mod unplaced;
 
 // where values enter Python, and a look inside
 mod explain;

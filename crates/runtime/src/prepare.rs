@@ -24,6 +24,7 @@ use crate::store::Store;
 use crate::streamed;
 use crate::swap;
 use crate::task::{Payload, Prepared, Work};
+use crate::unplaced;
 use numloom_cpu::{Launch, Operand, Output, Raised};
 use numloom_ir::kernel::Instr;
 use numloom_ir::{Dims, Strides, Value, View};
@@ -89,7 +90,11 @@ fn bound(work: &Work) -> Result<Prepared> {
             match &op.kind {
                 Kind::Library(library) => {
                     let _room = room(ops, op.reads().chain(&op.outs).map(|p| &p.store))?;
-                    let able = !library.follows_all() && (!reserved::are_gpus() || gpu_library::can_do(op));
+                    // Simulated devices have no more ways than GPUs.
+                    let able = reserved::devices() > 0 && !library.follows_all() && gpu_library::can_do(op);
+                    if reserved::devices() > 0 && !able && !library.follows_all() {
+                        unplaced::count(op);
+                    }
                     let bases = held(work, ops, able.then(|| elements_of(op)), || touches_of(op))?;
                     let args = arguments(&bases, op)?;
                     let memory = bases.memory();
@@ -226,6 +231,9 @@ fn fused(work: &Work, task: &FusedTask) -> Result<Prepared> {
     drop(span);
     let parts = mapping.parts.clone();
     let _room = if parts[0].memory.is_host() { Some(room(ops, stores.iter())?) } else { None };
+    if reserved::are_gpus() && parts[0].memory.is_host() && !gpu::can_run(plan) {
+        ops.iter().for_each(unplaced::count);
+    }
     for part in &parts {
         if let Err(e) = mapping.hold(part.memory, part.slab.as_ref(), &touches, ops) {
             drop(mapping);
