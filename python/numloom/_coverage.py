@@ -1,4 +1,4 @@
-"""What is native, what is NumPy's, what went through NumPy so far, and what a GPU was meant for and has no way to do."""
+"""What is native, what is NumPy's, what went through NumPy so far, and what a GPU has no way to do."""
 
 from __future__ import annotations
 
