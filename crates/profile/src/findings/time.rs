@@ -15,24 +15,32 @@ const OTHERS: (u64, u64) = (1, 2);
 pub fn tiny_tasks(f: &Facts) -> Vec<Found> {
     let t = &f.p.tables.tasks;
     // By the loop they come from; without one, by their line.
-    let mut by: FxHashMap<(u32, u32, u32), (Sums, u32)> = FxHashMap::default();
+    let mut by: FxHashMap<(u32, u32, u32), (Sums, u32, Vec<u64>)> = FxHashMap::default();
+    let mut kinds: FxHashMap<(u32, u32), Vec<u64>> = FxHashMap::default();
     for row in 0..t.id.len() {
         let line = t.line[row];
         if line == 0 {
             continue;
         }
         let key = f.loop_key(line).map_or((0, 0, line), |(file, number)| (file, number, 0));
-        let (sums, first) = by.entry(key).or_insert((Sums::default(), line));
+        let (sums, first, all) = by.entry(key).or_insert((Sums::default(), line, Vec::new()));
         let from = f.started(row);
         sums.add(1, t.ran[row], 0, from, from.saturating_add(t.ran[row]));
         *first = (*first).min(line);
+        all.push(t.ran[row]);
+        kinds.entry((line, t.name[row])).or_default().push(t.ran[row]);
     }
-    let long = running(f, SHORT_TASK);
+    // A short task that was interrupted is not a long one: kinds of tasks are long, by what is usual for them.
+    let usual: FxHashMap<(u32, u32), u64> = kinds.into_iter().map(|(kind, mut all)| (kind, median(&mut all))).collect();
+    let long = running(f, |task| {
+        let kind = f.rows.of(task).map(|row| (t.line[row], t.name[row]));
+        kind.and_then(|k| usual.get(&k)).is_some_and(|&ran| ran >= SHORT_TASK)
+    });
     let mut out = Vec::new();
-    for (s, line) in by.into_values() {
-        let mean = s.ns / s.count.max(1);
+    for (s, line, mut all) in by.into_values() {
+        let usual = median(&mut all);
         let took = s.last.saturating_sub(s.first);
-        if s.count < MANY_TASKS || mean >= SHORT_TASK || !f.matters(took) {
+        if s.count < MANY_TASKS || usual >= SHORT_TASK || !f.matters(took) {
             continue;
         }
         if covered(&long, s.first, s.last) >= took / OTHERS.1 * OTHERS.0 {
@@ -43,7 +51,7 @@ pub fn tiny_tasks(f: &Facts) -> Vec<Found> {
             line,
             seconds: f.seconds(took - computing / f.cpus as u64),
             bytes: 0,
-            title: format!("{} tiny tasks, {} each on average", s.count, duration(mean as f64)),
+            title: format!("{} tiny tasks, usually of {}", s.count, duration(usual as f64)),
             text: format!(
                 "They take {} from the first to the last, of which {} is computing.",
                 duration(took as f64),
@@ -52,6 +60,11 @@ pub fn tiny_tasks(f: &Facts) -> Vec<Found> {
         });
     }
     out
+}
+
+fn median(all: &mut [u64]) -> u64 {
+    let middle = all.len() / 2;
+    if all.is_empty() { 0 } else { *all.select_nth_unstable(middle).1 }
 }
 
 /// Operations of one loop that are small and many.
@@ -140,7 +153,7 @@ pub fn utility_bound(f: &Facts) -> Vec<Found> {
 pub fn python_bound(f: &Facts) -> Vec<Found> {
     // Of a stretch of Python only what nobody computed in meanwhile is lost.
     let s = &f.p.tables.spans;
-    let busy = running(f, 0);
+    let busy = running(f, |_| true);
     let first = busy.iter().map(|b| b.0).min().unwrap_or(0);
     let last = busy.iter().map(|b| b.1).max().unwrap_or(0);
     let mut idle: FxHashMap<u32, u64> = FxHashMap::default();
@@ -169,10 +182,10 @@ pub fn python_bound(f: &Facts) -> Vec<Found> {
     }]
 }
 
-/// When tasks ran anywhere, for as long as this or longer (in ticks): sorted.
-fn running(f: &Facts, least: u64) -> Vec<(u64, u64)> {
+/// When tasks ran anywhere, those that `choose` answers true for: sorted.
+fn running(f: &Facts, choose: impl Fn(u32) -> bool) -> Vec<(u64, u64)> {
     let s = &f.p.tables.spans;
-    let chosen = (0..s.kind.len()).filter(|&k| s.kind[k] == Doing::Task as u8 && s.ran[k] >= least);
+    let chosen = (0..s.kind.len()).filter(|&k| s.kind[k] == Doing::Task as u8 && choose(s.subject[k]));
     let mut out: Vec<(u64, u64)> = chosen.map(|k| (s.started[k], s.started[k].saturating_add(s.ran[k]))).collect();
     out.sort_unstable();
     out
