@@ -117,7 +117,7 @@ fn many_places_are_written_in_order() {
                 let place = place.rem_euclid(base[0] as i64) as usize;
                 let at = if overlaps { place } else { place * row };
                 for j in 0..row {
-                    want[at + j] = values.get(if base.len() > 1 { &[i, j][..] } else { &[i] });
+                    want[at + j] = values.get(&[i, j][..base.len()]);
                 }
             }
             run(&mut rng, &Put::new(&[0], Mode::Raise), &[&index, &values], &[&x]).unwrap();
