@@ -55,7 +55,7 @@ from ._creation import (
 )
 from ._einsum import einsum, einsum_path
 from ._fallback import FallbackWarning, set_fallback_warnings
-from ._files import load
+from ._files import frombuffer, fromfile, load, memmap, save, savez, savez_compressed
 from ._histograms import bincount, histogram, histogram2d, histogram_bin_edges, histogramdd
 from ._indexing import (
     argwhere,

@@ -110,7 +110,7 @@ def cov(
     if fweights is not None or aweights is not None or y is not None or x.ndim != 2 or (ddof not in (None, 0, 1)):
         raise Unsupported("weights and second variables")
     x = x.astype(numpy.result_type(x.dtype, numpy.float64) if dtype is None else dtype)
-    if not rowvar and x.shape[0] != 1:
+    if not rowvar:
         x = x.T
     ddof = (0 if bias else 1) if ddof is None else ddof
     if x.shape[0] == 0 or x.shape[1] <= ddof:
