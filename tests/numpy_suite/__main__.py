@@ -62,6 +62,9 @@ def run_file(folder: Path, file: str, only: str) -> dict[str, dict]:
         if code in (0, 1, 5):
             break
         current = interrupted(log)
+        if current is None and code == -9:
+            # Silent between two tests: the machine is busy. The next process goes on from there.
+            continue
         if current is None:
             print(f"{file}: {words}", file=sys.stderr)
             break

@@ -102,9 +102,9 @@ fn is_seen(py: Python<'_>, file: Option<(u64, u64)>, writes: bool) -> bool {
     let others: Vec<Arc<Store>> = {
         let mut mappings = MAPPINGS.lock();
         mappings.retain(|m| m.store.strong_count() > 0);
-        let same = mappings.iter().filter(|m| file.is_some() && m.file == file);
+        let mut same = mappings.iter().filter(|m| file.is_some() && m.file == file);
         if !writes {
-            return same.into_iter().any(|m| m.writes);
+            return same.any(|m| m.writes);
         }
         same.filter_map(|m| m.store.upgrade()).collect()
     };
