@@ -252,3 +252,12 @@ def test_strange_operands():
             lambda a, o: a @ o,
         ):
             agree_in_outcome(lambda f=f, o=other: f(m, o), lambda f=f, o=other: f(x, o), words=False, what=f"{other!r}")
+
+
+def test_an_index_of_more_elements_than_can_be_counted():
+    x, far = np.ones((3,) * 5), np.zeros(7132, dtype=int)
+    with pytest.raises(ValueError, match="iterator is too large"):
+        x[np.ix_(far, far, far, far, far)] = 0
+    with pytest.raises(ValueError, match="iterator is too large"):
+        x[np.ix_(far, far, far, far, far)]
+    assert float(x.sum()) == 243

@@ -2,12 +2,14 @@
 
 import ctypes
 import pickle
+import signal
 import threading
+import time
 
 import numpy
 import pytest
 
-from .oracle import needs_engine, np
+from .oracle import agree, needs_engine, np
 
 BIT_GENERATORS = ["PCG64", "PCG64DXSM", "MT19937", "Philox", "SFC64"]
 SIZES = [None, (), 3, (2, 5), 1000, 0]
@@ -641,3 +643,38 @@ def test_tables_are_numpys():
     for name, kind, text in tables:
         words = numpy.array([int(w, 16) for w in text.split(",")[:-1]], kind.replace("u64", "u8").replace("u32", "u4"))
         assert words.size == 256 and words.tobytes() in binary, name
+
+
+def test_a_signal_handler_that_draws_draws_before_or_after_never_within():
+    """The state is moved on when the draw is over; until then a handler waits, as it does for NumPy's loops."""
+    ours, drawn = np.random.default_rng(3), []
+    before = signal.signal(signal.SIGALRM, lambda *_: drawn.append(ours.random()))
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.004)
+        x = ours.standard_normal(3_000_000)
+        while not drawn:
+            time.sleep(0.001)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    theirs = numpy.random.default_rng(3)
+    after = theirs.standard_normal(3_000_000)
+    if drawn != [theirs.random()]:
+        # The signal came first.
+        theirs = numpy.random.default_rng(3)
+        assert drawn == [theirs.random()]
+        after = theirs.standard_normal(3_000_000)
+    agree(x, after)
+
+
+@pytest.mark.parametrize("kind", BIT_GENERATORS)
+def test_small_integers_and_floats_of_every_stream(kind):
+    ours = np.random.Generator(getattr(np.random, kind)(8))
+    theirs = numpy.random.Generator(getattr(numpy.random, kind)(8))
+    for n in (7, 100_000, 300_001):
+        for dtype in ("int8", "uint8", "int16", "uint16", "int32", "bool"):
+            high = 2 if dtype == "bool" else 100
+            agree(ours.integers(0, high, n, dtype=dtype), theirs.integers(0, high, n, dtype=dtype))
+        agree(ours.random(n, dtype="float32"), theirs.random(n, dtype="float32"))
+        agree(ours.random(n), theirs.random(n))
+        assert ours.random() == theirs.random()

@@ -5,6 +5,7 @@ import pytest
 
 import numloom as np
 
+from .oracle import agree, mine
 from .test_sorting import DTYPES, everything_is_native, made  # noqa: F401
 
 SHAPES = [(0,), (1,), (40,), (3000,), (100_000,), (7, 9), (2, 3, 4)]
@@ -100,3 +101,15 @@ def test_wrong_calls_raise_what_numpy_raises(call):
         call(np, np.asarray(host))
     assert str(want.value) in str(got.value)
     np.reset_coverage()
+
+
+@pytest.mark.parametrize("columns", [65, 200])
+def test_unique_rows_of_many_columns(columns):
+    x = numpy.random.default_rng(1).integers(0, 2, (60, columns)).astype("float64")
+    x[30:] = x[:30]
+    x[3:9] = 0
+    x[5, -1] = 1
+    x[[7, 40], 20] = numpy.nan
+    for axis in (0, 1):
+        ours = np.unique(mine(x), axis=axis, return_inverse=True, return_counts=True)
+        agree(ours, numpy.unique(x, axis=axis, return_inverse=True, return_counts=True))

@@ -7,6 +7,7 @@ import pytest
 
 import numloom as np
 
+from .oracle import agree, mine, values
 from .test_sorting import everything_is_native  # noqa: F401
 
 REAL = "b B h H i I q Q e f d".split()
@@ -183,3 +184,22 @@ def test_wrong_calls_raise_what_numpy_raises(call):
         call(np, np.asarray(host))
     assert str(want.value) in str(got.value)
     np.reset_coverage()
+
+
+@pytest.mark.parametrize("axis", [0, 1, -1, (0, 2), None])
+def test_weighted_quantiles_along_an_axis(axis):
+    x = values("float64", (6, 7, 4))
+    weights = [numpy.arange(x.size).reshape(x.shape) % 5]
+    weights += [numpy.arange(x.shape[axis]), numpy.arange(x.shape[axis]) / 3] if isinstance(axis, int) else []
+    for w in weights:
+        for q in (0.3, [0.0, 0.5, 1.0], [[0.1], [0.9]]):
+            for keep in (False, True):
+                arguments = {"axis": axis, "weights": w, "method": "inverted_cdf", "keepdims": keep}
+                agree(np.quantile(mine(x), q, **arguments), numpy.quantile(x, q, **arguments))
+
+
+def test_median_of_complex_numbers():
+    for shape in ((5,), (6,), (4, 7), (3, 8)):
+        x = values("complex128", shape)
+        for axis in (None, 0, -1):
+            agree(np.median(mine(x), axis=axis), numpy.median(x, axis=axis))

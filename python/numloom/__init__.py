@@ -54,7 +54,7 @@ from ._creation import (
     zeros_like,
 )
 from ._fallback import FallbackWarning, set_fallback_warnings
-from ._files import load
+from ._files import frombuffer, fromfile, load, memmap, save, savez, savez_compressed
 from ._indexing import (
     argwhere,
     clip,

@@ -479,7 +479,10 @@ def geomspace(start: Any, stop: Any, num: Any = 50, endpoint: bool = True, dtype
 
 
 def _window(count: Any) -> tuple[float, ndarray]:
-    size = float(numpy.array([0.0, count])[1])
+    wide = numpy.array([0.0, count])
+    if wide.dtype != numpy.float64:
+        raise Unsupported("extended precision")
+    size = float(wide[1])
     return size, arange(1 - size, size, 2)
 
 

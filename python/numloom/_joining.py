@@ -171,7 +171,10 @@ def delete(arr: Any, obj: Any, axis: Any = None) -> Any:
         at = obj % size
         return concatenate((a[(*front, slice(None, at))], a[(*front, slice(at + 1, None))]), axis)
     # NumPy picks what stays (and words the errors) on the positions alone.
-    return a.take(numpy.delete(numpy.arange(size), _core.to_numpy(obj)), axis=axis)
+    stays = numpy.delete(numpy.arange(size), _core.to_numpy(obj))
+    if a.flags.fnc:
+        return a.T.take(stays, axis=a.ndim - 1 - axis).T
+    return a.take(stays, axis=axis)
 
 
 @native
@@ -240,10 +243,13 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> An
     a = operand(array)
     widths = _pad_widths(pad_width, a.ndim)
     if mode in _MIRRORED:
-        if kwargs.get("reflect_type", "even") != "even" or set(kwargs) - {"reflect_type"}:
+        known = set() if mode == "wrap" else {"reflect_type"}
+        if kwargs.get("reflect_type", "even") != "even" or set(kwargs) - known:
             raise Unsupported("a rarer way to pad")
         if any(n == 0 and any(w) for n, w in zip(a.shape, widths)):
             raise Unsupported("an error that NumPy words")
+        if a.flags.fnc:
+            return pad(a.T, widths[::-1], mode).T
         most = [max(w) + (mode == "reflect") for w in widths]
         if all(n >= least for n, least in zip(a.shape, most)):
             return _pad_with_copies(a, widths, _MIRRORED[mode])
@@ -291,6 +297,6 @@ def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
     for at in filt.nonzero():
         bounds.append((int(at.min()), int(at.max()) + 1) if at.size else (0, 0))
     front, back = "f" in trim.lower(), "b" in trim.lower()
-    if set(trim.lower()) - {"f", "b"} or any(b == (0, 0) for b in bounds):
+    if trim.lower() not in ("f", "b", "fb", "bf") or any(b == (0, 0) for b in bounds):
         raise Unsupported("an error that NumPy words")
     return filt[tuple(slice(lo if front else None, hi if back else None) for lo, hi in bounds)]

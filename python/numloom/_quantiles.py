@@ -80,7 +80,7 @@ def _neighbours(method: str, n: Any, q: Host) -> tuple[Host, Host, Host | None]:
 
 def _statistics(a: ndarray, places: list[int]) -> ndarray:
     """The elements of the first axis that a sort would put at these places, along a first axis of their own."""
-    if len(places) <= _FEW:
+    if len(places) <= _FEW and a.dtype.kind != "c":
         return _core.order_statistics(a, 0, places)
     return _core.sorted(a, 0, False)[numpy.array(places)]
 
@@ -120,8 +120,12 @@ def _finished(found: Any, lead: int, axes: tuple[int, ...], ndim: int, keepdims:
 
 
 def _real(a: Any) -> ndarray:
+    return _ordered(a, "iuf")
+
+
+def _ordered(a: Any, kinds: str) -> ndarray:
     a = operand(a)
-    if a.dtype.kind not in "iuf" or a.ndim == 0 or not a.size:
+    if a.dtype.kind not in kinds or a.ndim == 0 or not a.size:
         raise Unsupported("no order, nothing to choose from, or an error that NumPy words")
     return a
 
@@ -129,7 +133,7 @@ def _real(a: Any) -> ndarray:
 @native
 def median(a: Any, axis: Any = None, out: Any = None, overwrite_input: Any = False, keepdims: Any = False) -> Any:
     """As NumPy's; `overwrite_input` is allowed and overwrites nothing."""
-    a, out = _real(a), target(out)
+    a, out = _ordered(a, "iufc"), target(out)
     flat, axes = _sampled(a, axis)
     return _finished(_median(flat), 0, axes, a.ndim, keepdims, out)
 
@@ -137,7 +141,7 @@ def median(a: Any, axis: Any = None, out: Any = None, overwrite_input: Any = Fal
 def _median(a: ndarray) -> Any:
     n = a.shape[0]
     middle = [n // 2] if n % 2 else [n // 2 - 1, n // 2]
-    floating = a.dtype.kind == "f"
+    floating = a.dtype.kind in "fc"
     found = _statistics(a, middle + [n - 1] * floating)
     mean = operand(found[: len(middle)].mean(axis=0))
     if not floating:
@@ -193,8 +197,9 @@ def _quantile(a: Any, shares: tuple[Host, bool], axis: Any, out: Any, method: An
     if not q.size:
         raise Unsupported("no quantiles")
     if weights is not None:
-        found = _weighted(a, operand(weights), q, axis, method)
-        return _finished(found, q.ndim, tuple(range(a.ndim)), a.ndim, keepdims, out)
+        found, axes = _weighted(a, operand(weights), q, axis, method)
+        # NumPy answers an array here, even of no dimensions.
+        return operand(_finished(found, q.ndim, axes, a.ndim, keepdims, out))
     flat, axes = _sampled(a, axis)
     n = flat.shape[0]
     before, after, share = _neighbours(method, n, q)
@@ -213,27 +218,34 @@ def _quantile(a: Any, shares: tuple[Host, bool], axis: Any, out: Any, method: An
     return _finished(result, q.ndim, axes, a.ndim, keepdims, out)
 
 
-def _weighted(a: ndarray, weights: ndarray, q: Host, axis: Any, method: Any) -> Any:
-    """Where the weights of what is smaller first reach each share of all weights."""
-    whole = axis is None or a.ndim == 1
-    if method != "inverted_cdf" or not whole or weights.shape != a.shape or weights.dtype.kind not in "iuf":
-        raise Unsupported("weights along an axis, or an error that NumPy words")
-    a, weights = a.ravel(), weights.ravel()
-    places = _core.sorting_places(a, 0)
-    ordered = a[places]
-    reached = weights[places].cumsum(dtype=numpy.float64)
+def _weighted(a: ndarray, weights: ndarray, q: Host, axis: Any, method: Any) -> tuple[Any, tuple[int, ...]]:
+    """Where the weights of what is smaller first reach each share of all weights, and the axes that went."""
+    flat, axes = _sampled(a, axis)
+    along = len(axes) == 1 and weights.shape == (a.shape[axes[0]],)
+    if method != "inverted_cdf" or weights.dtype.kind not in "iuf" or not (along or weights.shape == a.shape):
+        raise Unsupported("an error that NumPy words")
+    places = _core.sorting_places(flat, 0)
+    ordered = take_along_axis(flat, places, 0)
+    weights = weights[places] if along else take_along_axis(_sampled(weights, axis)[0], places, 0)
+    reached = weights.cumsum(axis=0, dtype=numpy.float64)
     total = reached[-1]
-    if (weights < 0).any() or not numpy.isfinite(float(total)) or not total:
+    if (weights < 0).any() or not _core.isfinite(total).all() or (total == 0).any():
         raise Unsupported("an error that NumPy words")
     reached = reached / total
     if q.dtype.kind == "f":
         reached = reached.astype(q.dtype, copy=False)
     # Zero weights in front are passed over.
     reached = _core.where(reached == 0, -1, reached)
-    found = ordered[_core.minimum(searchsorted(reached, q), a.shape[0] - 1)]
+    if flat.ndim == 1:
+        found = ordered[_core.minimum(searchsorted(reached, q), flat.shape[0] - 1)]
+    else:
+        # As many as have not reached it stand in front.
+        short = reached < _core.asarray(q.reshape(-1, *(1,) * flat.ndim))
+        found = take_along_axis(ordered, _core.minimum(short.sum(axis=1), flat.shape[0] - 1), 0)
+        found = found.reshape(q.shape + flat.shape[1:])
     if a.dtype.kind == "f":
         found = _core.where(_core.isnan(ordered[-1]), ordered[-1], found)
-    return operand(found)
+    return operand(found), axes
 
 
 def _without_nan(a: ndarray) -> ndarray:

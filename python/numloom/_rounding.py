@@ -66,9 +66,10 @@ def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, ne
         high = limits.max if posinf is None else posinf
         low = limits.min if neginf is None else neginf
         for part in (made.real, made.imag) if made.dtype.kind == "c" else (made,):
-            _core.copyto(part, nan, where=_core.isnan(part))
-            _core.copyto(part, high, where=part == numpy.inf)
-            _core.copyto(part, low, where=part == -numpy.inf)
+            # All three are looked for before one is replaced: what stands in for one may be another.
+            places = [_core.isnan(part), part == numpy.inf, part == -numpy.inf]
+            for value, where in zip((nan, high, low), places):
+                _core.copyto(part, value, where=where)
     return made[()] if made.ndim == 0 else made
 
 

@@ -16,7 +16,8 @@ from ._shape import moveaxis
 from ._sorting import lexsort, searchsorted
 
 _MOST_COLUMNS = 64
-"""Rows of more columns are left to NumPy: sorting them takes a pass a column."""
+"""Rows of more columns are sorted by a few at a time, as long as some are still equal: a pass a column is too much."""
+_SOME_COLUMNS = 16
 
 
 def _firsts(differ: ndarray, n: int) -> ndarray:
@@ -92,9 +93,9 @@ def _unique_along(ar: ndarray, index: Any, inverse: Any, counts: Any, axis: Any)
     axis = normalize_axis_index(axis, ar.ndim)
     front = moveaxis(ar, axis, 0)
     rows = front.reshape(front.shape[0], -1) if front.size else front
-    if not ar.size or rows.shape[1] > _MOST_COLUMNS:
-        raise Unsupported("no columns, or too many to sort by one after another")
-    places = lexsort([rows[:, k] for k in range(rows.shape[1] - 1, -1, -1)])
+    if not ar.size:
+        raise Unsupported("no rows or no columns")
+    places = _row_order(rows)
     aux = rows[places]
     first = _firsts((aux[1:] != aux[:-1]).any(axis=1), aux.shape[0])
     values = aux[first.nonzero()[0]].reshape(-1, *front.shape[1:])
@@ -103,6 +104,34 @@ def _unique_along(ar: ndarray, index: Any, inverse: Any, counts: Any, axis: Any)
     )
     found = _described(first, places, index, inverse, counts, (aux.shape[0],))
     return (back, *found) if found else back
+
+
+def _row_order(rows: ndarray) -> ndarray:
+    """The places that sort rows by their columns, the first of them first."""
+    n, columns = rows.shape
+    if columns <= _MOST_COLUMNS:
+        return lexsort([rows[:, k] for k in range(columns - 1, -1, -1)])
+    numbers: list[Any] = []
+    for start in range(0, columns, _SOME_COLUMNS):
+        some = rows[:, start : start + _SOME_COLUMNS]
+        places = lexsort([some[:, k] for k in range(some.shape[1] - 1, -1, -1)] + numbers)
+        aux = some[places]
+        differ = aux[1:] != aux[:-1]
+        if aux.dtype.kind in "fc":
+            # In order, though not in value, NaN equals NaN.
+            nan = _core.isnan(aux)
+            differ = differ & ~(nan[1:] & nan[:-1])
+        differ = differ.any(axis=1)
+        if numbers:
+            before = numbers[0][places]
+            differ = differ | (before[1:] != before[:-1])
+        first = _firsts(differ, n)
+        if first.all():
+            return places
+        ranks = _core.empty(n, dtype=numpy.intp)
+        ranks[places] = first.cumsum() - 1
+        numbers = [ranks]
+    return places
 
 
 @native
@@ -207,9 +236,12 @@ def isin(element: Any, test_elements: Any, assume_unique: Any = False, invert: A
 
 def _in_table(element: ndarray, tests: ndarray, asked: bool) -> Any:
     """By a truth for every integer between the smallest and the largest, if those are not too many."""
+    given = numpy.uint8 if tests.dtype.kind == "b" else tests.dtype
     tests = tests.astype(numpy.int64, copy=False)
     low, high = tests.min(), tests.max()
     low, high = int(low), int(high)
+    if asked and high - low > numpy.iinfo(given).max:
+        raise Unsupported("an error that NumPy words")
     if high - low > _TABLE * (element.size + tests.size) and not asked:
         return None
     table = _core.empty(high - low + 1, dtype=bool)

@@ -31,7 +31,7 @@ filterwarnings =
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.numpy_suite", description=__doc__)
-    parser.add_argument("files", nargs="*", default=FILES, help=f"of {', '.join(FILES)}")
+    parser.add_argument("files", nargs="*", default=FILES, help=f"package/file, of {', '.join(FILES)}")
     parser.add_argument("-k", dest="only", default="", help="pytest's -k: only tests that match")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--json", type=Path, default=ROOT / "target" / "numpy_suite.json", help="where the results go")
@@ -56,12 +56,15 @@ def main() -> int:
 
 
 def run_file(folder: Path, file: str, only: str) -> dict[str, dict]:
-    log = folder / f"{file}.jsonl"
+    log = folder / f"{file.replace('/', '-')}.jsonl"
     for _ in range(200):
         code, words = one_process(folder, file, only, log)
         if code in (0, 1, 5):
             break
         current = interrupted(log)
+        if current is None and code == -9:
+            # Silent between two tests: the machine is busy. The next process goes on from there.
+            continue
         if current is None:
             print(f"{file}: {words}", file=sys.stderr)
             break

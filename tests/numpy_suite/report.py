@@ -25,7 +25,7 @@ GROUPS = [
     (
         "Subclasses of `ndarray`",
         "`x.view(Subclass)` and what follows from it: a Numloom array has one class. Subclasses stay with NumPy.",
-        r"(?i)subclass|subok|ArrayFinalize",
+        r"(?i)subclass|subok|ArrayFinalize|TestKron::test_return_type",
         r"array of references",
     ),
     (
@@ -39,22 +39,66 @@ GROUPS = [
         "Other dtypes",
         "Structured, string, object, datetime, extended precision and swapped bytes stay NumPy arrays; what these "
         "tests expect of `np.array`, `np.ndarray(...)` or a cast is the few places where that shows.",
-        r"(?i)(?<!con)struct|void|record|string|object|datetime|timedelta|longdouble|unicode|bytes|rational|field",
-        r"dtype\('O'\)|dtype\('<?[UMm]|longdouble|datetime|timedelta|dtype is not supported|dtype object",
+        r"(?i)(?<!con)struct|void|record|string|object|datetime|timedelta|longdouble|unicode|bytes|rational|field"
+        r"|dtype_from_|metadata|test_fraction|test_exotic|non_aligned|various_alignments|TestIndexing::test_scalar_return",
+        r"float128|dtype\('O'\)|dtype\('<?[UMm]|longdouble|datetime|timedelta|dtype is not supported|dtype object",
     ),
     (
         "NumPy's C API and private modules",
         "Code that looks inside a `numpy.ndarray` object in memory, or at NumPy's private modules. Such code gets "
         "`numpy.asarray(x)`, which shares the memory.",
-        r"(?i)refcount|elide|capi|NeighborhoodIter|WritebackIfCopy|AsCArray|LowlevelAPI|MemoryPolicy|SizeOf|leak",
+        r"(?i)refcount|elide|capi|NeighborhoodIter|WritebackIfCopy|AsCArray|LowlevelAPI|MemoryPolicy|SizeOf|leak"
+        r"|TestLerp|_replace_nan",
         r"bad argument to internal function|needs ndarray input|must be numpy\.|_resolve_dtypes|_get_strided_loop"
         r"|argument must be an array or void scalar",
     ),
     (
         "`__array_ufunc__`, `__array_wrap__`, `__array__` of other classes",
         "`__array__` of an object inside a list may not answer with a Numloom array.",
-        r"(?i)override|_wrap|array_ufunc|priority|default_prepare",
+        r"(?i)override|_wrap|array_ufunc|priority|default_prepare|test_dispatch",
         r"__array__ method not producing an array",
+    ),
+    (
+        "Functions in a class body",
+        "`array = np.array` in a class: NumPy's is a builtin, ours a function, which becomes a method there.",
+        None,
+        r"multiple values for argument 'dtype'|Field elements must be 2- or 3-tuples",
+    ),
+    (
+        "Scalars that are still to come",
+        "The type of a 0-d result is `numloom.Scalar` until its value is there.",
+        r"test_result_types",
+        None,
+    ),
+    (
+        "Generators that NumPy made",
+        "A pickle of NumPy's generator, and NumPy's own global state, stay NumPy's objects.",
+        r"legacy_pickle|hot_swap|coercion_RandomState",
+        None,
+    ),
+    (
+        "The line a warning names",
+        "The warning comes from inside NumPy, one call further down.",
+        r"untyped_warning",
+        None,
+    ),
+    (
+        "Warnings on write",
+        "`broadcast_arrays` gives read-only views; the flag that would warn first is private to NumPy.",
+        r"test_warnonwrite|readonly_flag_protocols|stride_tricks.*test_writeable|TestUfunc::test_broadcast|^test_writeable",
+        r"_warn_on_write",
+    ),
+    (
+        "Last places",
+        "Transforms and ranks that hang on a rounding error.",
+        r"identity_long_short|TestLstsq::test_rcond",
+        None,
+    ),
+    (
+        "Floating-point errors in products",
+        "Products of matrices raise no floating-point flags.",
+        r"dot_errstate",
+        None,
     ),
     (
         "Pickles",
@@ -66,7 +110,7 @@ GROUPS = [
         "Memory that others made",
         "An array made of a NumPy array is a copy, so that work on it can be deferred. Buffers are shared both ways, "
         "by way of a NumPy array: that is what `memoryview(x).obj` and `x.ctypes` refer to, not x.",
-        r"BufferProtocol|FromBuffer|interface|CTypes|buffercallback|PEP3118|CopyArgument",
+        r"set_stridesattr|BufferProtocol|FromBuffer|interface|CTypes|buffercallback|PEP3118|CopyArgument",
         r"owndata|\.base\b|holds? onto a reference",
     ),
     ("`resize` in place", "It needs memory that nobody else holds.", r"Resize|resize", r"cannot resize"),
@@ -114,6 +158,14 @@ DIFFERENCES = """\
 - Sums of halves are accumulated in single precision everywhere; NumPy does so for contiguous axes only.
 - Sums, products, elementary functions and complex products may differ in the last places, because they are computed
   in another order or by other algorithms. Errors are a few units in the last place, as NumPy's are.
+- Every sort is stable, whatever `kind` says: `argsort` and the inverse of `unique` tell equal elements apart by where
+  they stand, where NumPy's answer for its default kind depends on its vector loops. (NumPy 2.4's default sort of long
+  float16 arrays with AVX-512 is at times out of order; its stable one agrees with ours.) What `partition` leaves around
+  the wanted places is in another order. `searchsorted` in an array that is not sorted gives other places.
+- Sums of weights (`bincount`, `histogram`) are made of parts, and differ in the last places.
+- A file that is mapped for reading (`np.load(f, mmap_mode="r")`) is read when the work on it runs. Writes through other
+  mappings and through NumPy's writers in Numloom's namespace wait for that work; a program that changes the file in yet
+  another way calls `numloom.sync()` first. Slices of a `memmap` are plain arrays.
 - Signs that NumPy leaves to the hardware: of a NaN, and of the zero that `maximum(0.0, -0.0)` or `sort` picks.
 - A floating-point warning inside masked work (`x[m] = 1 / (x[m] * 0)`) may come from a number that stands in for the
   unselected elements, where the expression fails for every number. An operation whose result nobody reads does not

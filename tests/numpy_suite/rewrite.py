@@ -11,16 +11,31 @@ from pathlib import Path
 import numpy
 
 MODULE = os.environ.get("NUMLOOM_TEST_MODULE", "numloom")
-SOURCES = [Path(numpy.__file__).parent / area / "tests" for area in ("_core", "linalg", "fft", "random")]
-FILES = ["test_umath", "test_multiarray", "test_indexing", "test_ufunc", "test_shape_base", "test_numeric"]
-FILES += ["test_linalg", "test_pocketfft", "test_helper", "test_einsum"]
-FILES += ["test_generator_mt19937", "test_generator_mt19937_regressions", "test_random", "test_randomstate"]
-FILES += ["test_randomstate_regression", "test_seed_sequence", "test_smoke", "test_direct"]
+PACKAGE = Path(numpy.__file__).parent
+
+# NumPy's test files by the package they belong to.
+AREAS = {
+    "_core": "umath multiarray indexing ufunc shape_base numeric einsum",
+    "linalg": "linalg regression deprecations",
+    "fft": "pocketfft helper",
+    "random": "generator_mt19937 generator_mt19937_regressions random randomstate randomstate_regression regression "
+    "seed_sequence smoke direct",
+    "lib": "function_base arraysetops histograms index_tricks nanfunctions shape_base twodim_base type_check "
+    "stride_tricks arraypad packbits polynomial ufunclike array_utils arrayterator regression io loadtxt format",
+    "polynomial": "polynomial chebyshev legendre laguerre hermite hermite_e classes polyutils printing symbol",
+}
+FILES = [f"{area}/test_{name}" for area, names in AREAS.items() for name in names.split()]
 
 # Modules whose names come from the module under test; everything else stays NumPy's.
 SWAPPED = ["_core", "_core.umath", "_core.shape_base", "_core.multiarray", "_core.numeric", "random", "lib", "testing"]
-SWAPPED += ["linalg", "fft"]
+SWAPPED += ["linalg", "fft", "lib._index_tricks_impl", "lib._stride_tricks_impl", "lib._arraypad_impl", "polynomial"]
+SWAPPED += ["ma.testutils"]
+SWAPPED += [
+    f"polynomial.{name}"
+    for name in ("polynomial", "chebyshev", "legendre", "laguerre", "hermite", "hermite_e", "polyutils")
+]
 STAND_IN = "numpy_under_test"
+CORE = "core_under_test"
 
 
 def renamed(module: str) -> str:
@@ -30,50 +45,49 @@ def renamed(module: str) -> str:
     return f"{STAND_IN}.{rest}" if rest in SWAPPED and rest != module else module
 
 
-def import_text(node: ast.Import | ast.ImportFrom) -> str:
+def import_text(node: ast.Import | ast.ImportFrom, area: str) -> str:
     def names(aliases):
         return ", ".join(a.name + (f" as {a.asname}" if a.asname else "") for a in aliases)
 
     if isinstance(node, ast.ImportFrom):
         module = node.module or ""
         if node.level:
-            module = f"numpy._core.tests.{module}".rstrip(".")
+            module = f"numpy.{area}.tests.{module}".rstrip(".")
         return f"from {renamed(module)} import {names(node.names)}"
     parts = []
     for a in node.names:
         if a.name == "numpy" or (a.asname and a.name.startswith("numpy.")):
             parts.append(f"import {renamed(a.name)} as {a.asname or 'numpy'}")
+            if a.name == "numpy":
+                parts.append(f"import {STAND_IN}._core as {CORE}")
         else:
             parts.append(f"import {names([a])}")
     return "; ".join(parts)
 
 
-def rewrite(source: str) -> str:
+def rewrite(source: str, area: str) -> str:
     """Replaces the import statements; every other line keeps its place."""
     lines = source.splitlines()
     imports = [n for n in ast.walk(ast.parse(source)) if isinstance(n, (ast.Import, ast.ImportFrom))]
     for node in imports:
         first, last = node.lineno - 1, node.end_lineno - 1
         indent = " " * node.col_offset
-        lines[first] = indent + import_text(node)
+        lines[first] = indent + import_text(node, area)
         for i in range(first + 1, last + 1):
             lines[i] = ""
     text = "\n".join(lines) + "\n"
     # `np._core` is NumPy's private package in these files, but a private module of ours in Numloom.
-    text = re.sub(r"\bnp\._core\b", f'__import__("{STAND_IN}._core", fromlist=["_core"])', text)
+    text = re.sub(r"\bnp\._core\b", CORE, text)
     # Runs while the class body is read: a failure here would take the whole file with it.
     return text.replace("transpose(np.random.permutation(5))", "transpose(*np.random.permutation(5).tolist())")
 
 
-def source_of(name: str) -> Path:
-    return next(folder / f"{name}.py" for folder in SOURCES if (folder / f"{name}.py").exists())
-
-
 def write_all(folder: Path, files: list[str]) -> None:
-    for name in files:
-        (folder / f"{name}.py").write_text(rewrite(source_of(name).read_text()))
-        source = source_of(name)
-        (folder / f"{name}.py").write_text(rewrite(source.read_text()))
-        if (source.parent / "data").is_dir():
+    for file in files:
+        area, _, name = file.partition("/")
+        tests = PACKAGE / area / "tests"
+        (folder / area).mkdir(exist_ok=True)
+        (folder / f"{file}.py").write_text(rewrite((tests / f"{name}.py").read_text(), area))
+        if (tests / "data").is_dir():
             # Some tests read what lies beside them.
-            shutil.copytree(source.parent / "data", folder / "data", dirs_exist_ok=True)
+            shutil.copytree(tests / "data", folder / area / "data", dirs_exist_ok=True)

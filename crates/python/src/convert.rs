@@ -350,7 +350,8 @@ pub fn expect_numpy(obj: &Bound<'_, PyAny>) -> PyResult<()> {
     if api(obj.py()).is_array(obj) { Ok(()) } else { Err(PyTypeError::new_err("a numpy.ndarray is expected")) }
 }
 
-fn adopt(obj: &Bound<'_, PyAny>, f: &Foreign, exposed: bool) -> Array {
+/// An array over a NumPy array's memory. Unless others can change it, work on it is deferred.
+pub fn adopt(obj: &Bound<'_, PyAny>, f: &Foreign, exposed: bool) -> Array {
     let py = obj.py();
     let (view, start, nbytes) = enclose(f);
     // SAFETY: the owner is the NumPy array, which keeps this memory; arrays that NumPy may not write are

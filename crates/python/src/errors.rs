@@ -122,7 +122,7 @@ thread_local! {
 }
 
 /// When memory is tight, arrays that only garbage holds are let go before the work that needs the room.
-fn collect_if_tight(py: Python<'_>) {
+pub fn collect_if_tight(py: Python<'_>) {
     if record::is_tight() {
         // What cannot be collected is still there when the work finds no room, and says so.
         let start = Instant::now();

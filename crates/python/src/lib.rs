@@ -10,6 +10,7 @@ mod dispatch;
 mod driver;
 mod errors;
 mod fft;
+mod files;
 mod flags;
 mod fperr;
 mod handle;
@@ -77,6 +78,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     sorting::register(m)?;
     linalg::register(m)?;
     fft::register(m)?;
+    files::register(m)?;
     random::register(m)?;
     random_draw::register(m)?;
     random_rows::register(m)?;

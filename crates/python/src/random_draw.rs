@@ -44,24 +44,28 @@ pub fn new_array(py: Python<'_>, shape: &[usize], dtype: DType) -> PyResult<Arra
     record::empty(dtype, shape, Order::C, || provenance::here(py)).map_err(|e| errors::raise(py, e))
 }
 
-/// Runs an operation on the stream now and moves the stream to where it ended.
+/// Runs an operation on the stream now and moves the stream to where it ended. Signals wait until it has, as NumPy's
+/// loops let them wait: a handler that draws from the same stream goes on behind the draw that it interrupts.
 pub fn draw_now(
     py: Python<'_>,
     stream: &BitStream,
     out: &Array,
     op: impl FnOnce(BitGen, After) -> Box<dyn LibraryOp>,
 ) -> PyResult<()> {
-    stream.locked(py, |state| {
+    errors::collect_if_tight(py);
+    let recorded = stream.locked(py, |state| {
         let after = After::default();
         let op = op(state.clone(), after.clone());
-        let recorded = record::library(op, &[], &[out], || provenance::here(py)).map_err(|e| errors::raise(py, e));
-        let done = recorded.and_then(|_| errors::sync(py, out));
-        // Something else that failed is raised here too; the draw counts all the same.
+        let recorded = record::library(op, &[], &[out], || provenance::here(py));
+        py.detach(|| record::wait_until_idle(&out.store));
         if let Some(end) = after.lock().take() {
             *state = end;
         }
-        done
-    })?
+        recorded
+    })?;
+    recorded.map_err(|e| errors::raise(py, e))?;
+    // Something else that failed is raised here too; the draw counts all the same.
+    errors::sync(py, out)
 }
 
 /// An operation of the stream's own type, boxed.

@@ -2,10 +2,11 @@
 
 use crate::index::{Item, as_int64, shape_text};
 use crate::{errors, provenance};
-use numloom_ir::view::{Order, broadcast_shapes, keep_order_strides};
+use numloom_ir::view::{Order, broadcast_shapes, checked_size, keep_order_strides};
 use numloom_ir::{Dims, Strides, View};
+use numloom_runtime::array::UNSIZED;
 use numloom_runtime::{Array, record};
-use pyo3::exceptions::PyIndexError;
+use pyo3::exceptions::{PyIndexError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PySlice;
 use smallvec::SmallVec;
@@ -213,6 +214,10 @@ impl<'a> Builder<'a> {
             None
         };
         check_limits(&self, index_shape.as_deref())?;
+        let picks = index_shape.as_deref().filter(|shape| !shape.contains(&UNSIZED));
+        if picks.is_some_and(|shape| checked_size(shape).is_none()) {
+            return Err(PyValueError::new_err("iterator is too large"));
+        }
         Ok(Plan {
             rest: View {
                 dtype: self.view.dtype,

@@ -171,19 +171,35 @@ impl Bounded {
         let (count, mask) = (self.range as u32 + 1, mask(self.range) as u32);
         let threshold = (1u32 << width) % count;
         let part = u32::MAX >> (32 - width);
+        let share = 32 / width as usize;
+        let rejected = if self.masked { mask - self.range as u32 } else { threshold };
+        let hardly_any = rejected as u64 * 16 <= if self.masked { mask as u64 + 1 } else { 1 << width };
+        let make = |word: u32| {
+            if self.masked {
+                (word & mask, word & mask <= self.range as u32)
+            } else {
+                let product = (word & part) * count;
+                (product >> width, product & part >= threshold)
+            }
+        };
         let mut at = 0;
         while at < out.len() {
             let mut word = bits.next_u32();
-            for _ in 0..32 / width {
+            if hardly_any && out.len() - at >= share {
+                let parts = |k: usize| make(word >> (k as u32 * width));
+                if (0..share).all(|k| parts(k).1) {
+                    for (k, x) in out[at..at + share].iter_mut().enumerate() {
+                        *x = T::cut(low.wrapping_add(parts(k).0 as u64));
+                    }
+                    at += share;
+                    continue;
+                }
+            }
+            for _ in 0..share {
                 if at == out.len() {
                     return;
                 }
-                let (value, is_right) = if self.masked {
-                    (word & mask, word & mask <= self.range as u32)
-                } else {
-                    let product = (word & part) * count;
-                    (product >> width, product & part >= threshold)
-                };
+                let (value, is_right) = make(word);
                 // Written in any case, and kept if it is right: nobody can guess which way a branch would go.
                 out[at] = T::cut(low.wrapping_add(value as u64));
                 at += is_right as usize;

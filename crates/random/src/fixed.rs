@@ -2,7 +2,7 @@
 //! state after the array is known before anything is drawn.
 
 use crate::bits::{Bits, to_f32};
-use crate::bounded::{Bounded, Buffer, Width, mask};
+use crate::bounded::{Bounded, Width, mask};
 use crate::convert;
 use crate::generator::{After, Stream};
 use numloom_library::{Args, LibraryError, LibraryOp};
@@ -165,6 +165,34 @@ unsafe fn narrow<B: Bits, T>(bits: &mut B, out: *mut u8, n: usize, make: impl Fn
     }
 }
 
+/// What a part of a word of `bits` bits stands for: its upper bits, or the lower ones under a mask.
+fn part_to_value<T: Cut>(low: u64, range: u64, masked: bool, bits: u32) -> impl Fn(u32) -> T {
+    let (mask, shift) = (mask(range) as u32, if masked { 0 } else { bits - range.count_ones() });
+    move |part| T::cut(low.wrapping_add((if masked { part & mask } else { part >> shift }) as u64))
+}
+
+/// Fills with what `make` makes of the parts of 32-bit words, `SHARE` to a word, the lowest first. The first element
+/// takes a new word.
+#[inline(always)]
+fn parts<B: Bits, T, const SHARE: usize>(bits: &mut B, out: &mut [T], make: impl Fn(u32) -> T) {
+    let width = 32 / SHARE;
+    let of = |word: u32, k: usize| word >> (k * width) & (u32::MAX >> (32 - width));
+    let mut words = [0u32; BLOCK];
+    for block in out.chunks_mut(BLOCK * SHARE) {
+        let words = &mut words[..block.len().div_ceil(SHARE)];
+        bits.fill_u32(words);
+        let (whole, rest) = block.as_chunks_mut::<SHARE>();
+        for (some, &word) in whole.iter_mut().zip(&*words) {
+            for (k, x) in some.iter_mut().enumerate() {
+                *x = make(of(word, k));
+            }
+        }
+        for (k, x) in rest.iter_mut().enumerate() {
+            *x = make(of(words[words.len() - 1], k));
+        }
+    }
+}
+
 /// Results of a power of two, or of one: the upper bits of a word, or the lower ones under a mask.
 unsafe fn integers<B: Bits, T: Cut>(bits: &mut B, out: *mut u8, n: usize, low: u64, bounded: Bounded) {
     let range = bounded.range;
@@ -172,10 +200,13 @@ unsafe fn integers<B: Bits, T: Cut>(bits: &mut B, out: *mut u8, n: usize, low: u
     let width = range.count_ones();
     if range == 0 {
         std::slice::from_raw_parts_mut(out as *mut T, n).fill(T::cut(low));
-    } else if !matches!(bounded.width, Width::W64 | Width::W32) {
-        let mut buffer = Buffer::default();
-        for x in std::slice::from_raw_parts_mut(out as *mut T, n) {
-            *x = T::cut(low.wrapping_add(bounded.draw(bits, &mut buffer)));
+    } else if let Width::Bit | Width::W8 | Width::W16 = bounded.width {
+        let out = std::slice::from_raw_parts_mut(out as *mut T, n);
+        match bounded.width {
+            Width::Bit => parts::<B, T, 32>(bits, out, |w| T::cut(low.wrapping_add(w as u64))),
+            // Of a full range it is the part itself, either way.
+            Width::W8 => parts::<B, T, 4>(bits, out, part_to_value(low, range, masked, 8)),
+            _ => parts::<B, T, 2>(bits, out, part_to_value(low, range, masked, 16)),
         }
     } else if bounded.is_narrow() {
         let shift = 32 - width;

@@ -26,7 +26,9 @@ use std::sync::atomic::Ordering;
 pub use crate::explain::explain;
 pub use crate::memory::{is_tight, looked_for_garbage};
 pub use crate::spill::inline as still;
-pub use crate::sync::{Exposure, data, expose, is_ready, look, resolve, sync, sync_all, take_fp_reports};
+pub use crate::sync::{
+    Exposure, data, expose, expose_for_good, is_ready, look, resolve, sync, sync_all, take_fp_reports, wait_until_idle,
+};
 
 type Result<T> = std::result::Result<T, ExecError>;
 

@@ -112,8 +112,14 @@ pub fn expose(a: &Array) -> Exposure {
     Exposure(a.clone())
 }
 
+/// As `expose`, and for as long as the store lives.
+pub fn expose_for_good(store: &Store) {
+    wait_until_idle(store);
+    store.exposed.fetch_add(1, Ordering::AcqRel);
+}
+
 /// Waits for everything recorded that touches the store.
-pub(crate) fn wait_until_idle(store: &Store) {
+pub fn wait_until_idle(store: &Store) {
     if !store.is_idle() {
         WINDOW.finish(|| store.is_idle() || taint::of(store).is_some(), || false);
     }

@@ -2,9 +2,10 @@
 
 import os
 
-from .algebra import sum_of_products, system, transform
+from .algebra import product, sum_of_products, system, transform
 from .arrays import assign, clip, convert, copy, create, create_more, view
-from .beyond import function, shared_with_numpy
+from .beyond import function, helper, shared_with_numpy
+from .draws import draw, shuffle
 from .elementwise import binary, chain, chunks, in_place, operator, stencil, unary
 from .folds import cumulate, join, matmul, reduce, ufunc_reduce
 from .indices import gather, gather_by_array, scatter
@@ -12,6 +13,7 @@ from .masks import mask_read, mask_write, select
 from .observe import drop, error, read
 from .operations import DTYPES, python_scalar
 from .order import order, sort_in_place
+from .statistics import percentile, statistic
 
 # How often each is tried.
 WEIGHTS = {
@@ -41,8 +43,14 @@ WEIGHTS = {
     matmul: 2,
     sum_of_products: 1,
     transform: 1,
+    product: 1,
     system: 1,
+    statistic: 2,
+    percentile: 1,
+    draw: 2,
+    shuffle: 1,
     function: 4,
+    helper: 2,
     order: 4,
     sort_in_place: 1,
     shared_with_numpy: 2,

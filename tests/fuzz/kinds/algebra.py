@@ -32,6 +32,34 @@ def sum_of_products(g: Generator) -> Step | None:
     return Step("einsum", f"{new} = np.einsum({text!r}, {operands})", (name,), defines=new, approx=inexact)
 
 
+def product(g: Generator) -> Step | None:
+    """Products of two, by their many names; of integers they are exact."""
+    rng = g.rng
+    name = g.pick(lambda v: v.ndim >= 1 and v.dtype.kind in "iufc" and is_tame(v) and v.size <= 400)
+    if name is None:
+        return None
+    v, new = g.scope[name], g.fresh()
+    axis = rng.randrange(v.ndim)
+    options = [
+        f"np.tensordot({name}, {name}, axes=([{axis}], [{axis}]))",
+        f"np.kron({name}.ravel()[:9], {name}.ravel()[-7:])",
+        f"np.inner({name}, {name})",
+        f"np.atleast_1d(np.vdot({name}, {name}))",
+        f"np.vecdot({name}, {name}, axis={axis})",
+        f"np.cross(np.resize({name}, (4, 3)), np.resize({name}, 3) + 1)",
+        f"np.einsum('...i,...i->...', {name}, {name})",
+        f"np.einsum('...i->...', {name})",
+    ]
+    if v.ndim == 2:
+        options += [
+            f"np.matvec({name}, {name}[0])",
+            f"np.linalg.multi_dot([{name}, {name}.T, {name}])" if v.size <= 60 else f"np.matvec({name}, {name}[0])",
+            f"np.einsum('ij,kj,kl->il', {name}, {name}, {name}, optimize=True)",
+        ]
+    code = f"np.atleast_1d({rng.choice(options)})"
+    return Step("product", f"{new} = {code}", (name,), defines=new, approx=v.dtype.kind in "fc")
+
+
 def transform(g: Generator) -> Step | None:
     name = g.pick(lambda v: v.ndim >= 1 and v.dtype.kind in "fc" and is_tame(v))
     if name is None:
@@ -59,4 +87,14 @@ def system(g: Generator) -> Step | None:
         f"np.linalg.cholesky({matrix}) + 1",
     ]
     options += [f"np.linalg.svdvals({matrix})", f"np.linalg.eigvalsh({matrix})", f"np.linalg.norm({name}, 'nuc')"]
+    options += [
+        f"np.linalg.lstsq({matrix}, np.ones({n}), rcond=None)[0]",
+        f"np.linalg.pinv({matrix}) + 1",
+        f"np.atleast_1d(np.linalg.slogdet({matrix})[1])",
+        f"np.atleast_1d(np.linalg.det(({matrix}) / (1 + np.abs({name}).sum()) ** 2))",
+        f"np.abs(np.linalg.qr({matrix})[1]) + 1",
+        f"np.sort(np.linalg.eigvals({matrix}).real)",
+        f"np.linalg.matrix_power(({matrix}) / (1 + np.abs({name}).sum()) ** 2, 3) + 1",
+        f"np.linalg.solve(np.stack([{matrix}, 2 * ({matrix})]), np.ones((2, {n}, 1)))",
+    ]
     return Step("linalg", f"{new} = {g.rng.choice(options)}", (name,), defines=new, approx=True)

@@ -42,6 +42,46 @@ def function(g: Generator) -> Step | None:
     return Step("function", f"{new} = {rng.choice(options)}", (name,), defines=new)
 
 
+def helper(g: Generator) -> Step | None:
+    """Bits, triangles, diagonals, grids and places."""
+    rng = g.rng
+    name = g.pick(lambda v: v.ndim >= 1 and v.size > 0 and v.dtype.kind != "c", exact=True)
+    if name is None:
+        return None
+    v, new = g.scope[name], g.fresh()
+    axis, k = rng.randrange(v.ndim), rng.randint(-2, 2)
+    truth = f"({name} > 0)"
+    options = [
+        f"np.packbits({truth}, axis={axis}, bitorder={rng.choice(['big', 'little'])!r})",
+        f"np.unpackbits(np.packbits({truth}), count={rng.randint(1, 12)})",
+        f"np.bitwise_count({name})" if v.dtype.kind in "iu" else f"np.ediff1d({name})",
+        f"np.tril({name}, {k})",
+        f"np.triu({name}, {k})",
+        f"np.diag({name}.ravel()[:30], {k})",
+        f"np.diagflat({name}.ravel()[:12], {k})",
+        f"np.diff({name}, n=2, axis={axis}, prepend=0)",
+        f"np.meshgrid({name}.ravel()[:9], {name}.ravel()[-5:], indexing='ij')[{rng.randrange(2)}]",
+        f"np.stack(np.unravel_index(np.arange({v.size}), {v.shape}))",
+        f"np.ravel_multi_index(np.indices({v.shape}), {v.shape})",
+        f"np.take_along_axis({name}, np.argsort({name}, axis={axis}, kind='stable'), axis={axis})",
+        f"np.insert({name}, 0, 3, axis={axis})",
+        f"np.delete({name}, {rng.randrange(v.shape[axis])}, axis={axis})",
+        f"np.delete({name}, slice(0, None, 2), axis={axis})",
+        f"np.rot90({name})" if v.ndim >= 2 else f"np.flip({name})",
+        f"np.pad({name}, 1, mode={rng.choice(['edge', 'symmetric', 'wrap', 'constant'])!r})",
+        f"np.apply_along_axis(lambda x: x[::-1], {axis}, {name})"
+        if v.size < 500
+        else f"np.fliplr(np.atleast_2d({name}))",
+        f"np.select([{name} > 1, {name} < 0], [{name}, -1], 7)" if v.dtype.kind != "u" else f"np.resize({name}, 13)",
+        f"np.piecewise({name}.astype(float), [{name} < 0, {name} >= 0], [-1, lambda x: x * 2])",
+        f"np.extract({name} > 0, {name})",
+        f"np.lib.stride_tricks.sliding_window_view({name}, 1, axis={axis}).copy()",
+        f"np.roll({name}, ({k}, 1), axis=(0, {axis}))",
+        f"np.block([[np.atleast_2d({name}.ravel()[:5])], [np.atleast_2d({name}.ravel()[:5])]])",
+    ]
+    return Step("helper", f"{new} = {rng.choice(options)}", (name,), defines=new)
+
+
 def shared_with_numpy(g: Generator) -> Step | None:
     """NumPy holds on to our memory: later writes on either side are seen by the other."""
     rng = g.rng

@@ -32,8 +32,25 @@ def order(g: Generator) -> Step | None:
         f"np.setdiff1d({name}, {name}.ravel()[::3])",
         f"np.intersect1d({name}, {name}.ravel()[1::2])",
     ]
+    options += [
+        f"np.take({name}, np.argpartition({name}, {k}, axis={axis}), axis={axis}) * 0" if v.ndim == 1 else name,
+        f"np.unique({name}, axis={axis})",
+        f"np.unique({name}, return_inverse=True)[1]",
+        f"np.union1d({name}, {name}.ravel()[:3])",
+        f"np.setxor1d({name}, {name}.ravel()[::2])",
+        f"np.unique_counts({name}).counts",
+        f"np.sort({name}, axis={axis}, kind='stable')[::-1]",
+        f"np.argmax({name}, axis={axis}, keepdims=True)" if not v.dtype.kind == "c" else f"np.unique({name})",
+    ]
+    if v.dtype.kind in "iuf":
+        options += [
+            f"np.digitize({name}, [3, 1, 0, -2], right={rng.random() < 0.5})",
+            f"np.searchsorted([-1, 0, 0, 2], {name}, side='right')",
+            f"np.histogram2d({name}.ravel(), {name}.ravel()[::-1], bins=[[-9, 0, 1, 9], [-9, 0, 9]])[0]",
+        ]
     if v.dtype.kind in "iu":
         options += [
+            f"np.histogram({name}, bins={rng.randint(1, 20)}, range=(-10, 10))[0]",
             f"np.bincount(({name} % 23).ravel().astype('i8'), minlength={rng.randint(0, 30)})",
             f"np.digitize({name}, [-3, 0, 2, {rng.randint(3, 90)}])",
             f"np.histogram({name}, bins=[-5, 0, 1, {rng.randint(2, 50)}])[0]",
