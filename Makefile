@@ -6,9 +6,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMPS := $(VENV)/.stamps
 BENCH := ../shared/bench/run.py
-RUST := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name '*.cuh' -o -name Cargo.toml)
+RUST := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name '*.cuh' -o -name Cargo.toml -o -name hot_functions.txt)
 
-.PHONY: help build demo test lint bench wheel clean
+.PHONY: help build demo test lint bench wheel order clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -18,7 +18,7 @@ build: $(STAMPS)/built ## set up .venv and build the package into it (only what 
 demo: build ## the seeds' two programs and a stencil under NumPy and under Numloom, timed and compared
 	@$(BIN)/python examples/demo.py
 
-test: build lint $(STAMPS)/nvrtc $(STAMPS)/playwright ## lint, Rust tests and Python tests
+test: build lint $(STAMPS)/nvrtc $(STAMPS)/playwright $(STAMPS)/neighbours $(STAMPS)/pyarrow ## lint, Rust tests and Python tests
 	@command -v chromium chromium-browser google-chrome >/dev/null || echo "no Chromium on this machine: the profiler's viewer will not be tested"
 	@if cargo nextest --version >/dev/null 2>&1; then cargo nextest run --release --workspace; \
 	  else cargo test --release --workspace; fi
@@ -36,6 +36,9 @@ bench: build $(STAMPS)/peers ## the benchmark programs against NumPy and the pee
 
 wheel: $(STAMPS)/tools ## build a wheel into dist/
 	$(BIN)/maturin build --release --out dist
+
+order: build ## record which functions ordinary programs run, so that they lie together in the library
+	$(BIN)/python tools/hot_functions/record.py
 
 clean: ## remove the virtual environment and what was built
 	rm -rf $(VENV) dist target
@@ -61,6 +64,17 @@ $(STAMPS)/nvrtc: $(STAMPS)/tools
 # Drives the machine's own Chromium in the tests of the viewer; it brings no browser of its own.
 $(STAMPS)/playwright: $(STAMPS)/tools
 	@$(BIN)/pip install --quiet playwright || echo "playwright could not be installed; the profiler's viewer will not be tested"
+	@touch $@
+
+# Libraries that take our arrays in tests/test_neighbours.py, which skips those that are not there.
+$(STAMPS)/neighbours: $(STAMPS)/tools tests/neighbours.txt
+	@for each in $$(cat tests/neighbours.txt); do \
+	  $(BIN)/pip install --quiet $$each "numpy==$$($(BIN)/python -c "import numpy; print(numpy.__version__)")" || echo "$$each could not be installed; it will not be tested with our arrays"; done
+	@touch $@
+
+# Reads the tables that profiles are exported to.
+$(STAMPS)/pyarrow: $(STAMPS)/tools
+	@$(BIN)/pip install --quiet pyarrow || echo "pyarrow could not be installed; exports to Parquet will not be read back"
 	@touch $@
 
 $(STAMPS)/peers: $(STAMPS)/tools

@@ -56,6 +56,28 @@ def test_memories_are_listed():
     assert "FB_MEM 1           32 MiB" in done.stdout and "ZC_MEM              8 MiB" in done.stdout
 
 
+def test_coverage_names_what_devices_have_no_way_for():
+    passes("""
+    x = np.array(numpy.arange(6000.0).reshape(60, 100))
+    offload_to(x, StoreTarget.FBMEM)
+    np.reset_coverage()
+    y = np.sort(x * 2, axis=0)   # the line that is named
+    z = np.sort((x + 1).ravel())
+    np.linalg.eigvals(x[:60, :60])
+    np.sync()
+    assert numpy.array_equal(y, numpy.arange(0.0, 12000, 2).reshape(60, 100)) and float(z[-1]) == 6000
+    left = {entry["name"]: entry for entry in np.coverage(as_dict=True)["not_on_gpu"]}
+    assert set(left) == {"sort", "eigvals"}
+    assert left["sort"]["calls"] == 1
+    import io
+    text = io.StringIO()
+    np.coverage(file=text)
+    assert "on the CPU, for want of a way on the GPU: 2 calls of 2 operations" in text.getvalue()
+    np.reset_coverage()
+    assert np.coverage(as_dict=True)["not_on_gpu"] == []
+    """)
+
+
 def test_data_goes_to_the_device_once():
     passes("""
         x = np.array(numpy.arange(float(N)))

@@ -72,33 +72,33 @@ def test_warns_once_per_line():
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")
         for _ in range(3):
-            np.interp(x, x, x)
+            np.lib.scimath.sqrt(x)
     seen = [w for w in seen if w.category is FallbackWarning]
     assert len(seen) == 1
     assert seen[0].filename == __file__
-    assert "interp" in str(seen[0].message)
-    assert calls_of("interp") == 3
+    assert "lib.scimath.sqrt" in str(seen[0].message)
+    assert calls_of("lib.scimath.sqrt") == 3
 
 
 def test_warnings_can_be_switched_off():
     assert np.set_fallback_warnings(False) is True
     with warnings.catch_warnings():
         warnings.simplefilter("error", FallbackWarning)
-        np.i0(np.array([0, 1, 1]))
-    assert calls_of("i0") == 1
+        np.lib.scimath.sqrt(np.array([0, 1, 1]))
+    assert calls_of("lib.scimath.sqrt") == 1
 
 
 def test_coverage_names_the_lines():
     x = np.array([0, 1, 1])
     for _ in range(2):
-        np.i0(x)
-    np.i0(x)
-    (entry,) = [e for e in np.coverage(as_dict=True)["fallbacks"] if e["name"] == "i0"]
+        np.lib.scimath.sqrt(x)
+    np.lib.scimath.sqrt(x)
+    (entry,) = [e for e in np.coverage(as_dict=True)["fallbacks"] if e["name"] == "lib.scimath.sqrt"]
     assert entry["calls"] == 3
     assert [at["calls"] for at in entry["lines"]] == [2, 1]
     text = io.StringIO()
     np.coverage(file=text)
-    assert "i0" in text.getvalue() and f"{__file__}:" in text.getvalue()
+    assert "lib.scimath.sqrt" in text.getvalue() and f"{__file__}:" in text.getvalue()
 
 
 def test_native_calls_are_not_counted():

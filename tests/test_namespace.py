@@ -34,6 +34,27 @@ def test_submodules_cover_numpys(module):
             assert hasattr(ours, name), name
 
 
+def below(theirs, ours, path, seen):
+    """Every name under a module of NumPy's that is missing or no module under ours."""
+    for name in dir(theirs):
+        if name.startswith("_") or not hasattr(theirs, name):
+            continue
+        value = getattr(theirs, name)
+        if not hasattr(ours, name):
+            yield f"{path}.{name}"
+        elif isinstance(value, types.ModuleType) and value.__name__.startswith("numpy.") and value not in seen:
+            seen.add(value)
+            yield from below(value, getattr(ours, name), f"{path}.{name}", seen)
+
+
+def test_no_name_is_missing_at_any_depth():
+    modules = "numpy.lib.stride_tricks numpy.polynomial.chebyshev numpy.ma.extras numpy.ctypeslib numpy.f2py numpy.rec"
+    for name in [*modules.split(), "numpy.typing", "numpy.char", "numpy.dtypes", "numpy.testing", "numpy.strings"]:
+        theirs, ours = (importlib.import_module(name.replace("numpy", root, 1)) for root in ("numpy", "numloom"))
+        assert list(below(theirs, ours, name, {theirs})) == []
+    assert list(below(numpy, numloom, "numpy", {numpy})) == []
+
+
 def test_submodules_of_submodules_import():
     from numloom.lib.stride_tricks import sliding_window_view
     from numloom.polynomial import Polynomial
@@ -49,8 +70,13 @@ def test_unknown_names_are_attribute_errors():
         _ = numloom.no_such_function
 
 
+# Keywords of the array API standard that NumPy has not.
+BEYOND = ("descending",)
+
+
 def parameters(function):
-    return [(p.name, p.kind, repr(p.default)) for p in inspect.signature(function).parameters.values()]
+    all_of_them = inspect.signature(function).parameters.values()
+    return [(p.name, p.kind, repr(p.default)) for p in all_of_them if p.name not in BEYOND]
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)

@@ -2,12 +2,15 @@
 
 NumPy's peak is that of `tracemalloc`, which NumPy tells of every array. Numloom's is that of its pool, which counts
 arrays of more than a kilobyte and the scratch of library operations from 64 KiB on. Both count the inputs.
+
+Code counts, too: what ordinary programs run lies together and comes in at import (crates/python/build.rs).
 """
 
 import json
 import subprocess
 import sys
 import textwrap
+from pathlib import Path
 
 import pytest
 
@@ -167,3 +170,40 @@ def test_no_more_memory_than_numpy(name):
     (ours, values), (numpys, expected) = measure(name, True), measure(name, False)
     assert values == pytest.approx(expected, rel=1e-4)
     assert ours <= numpys, f"{ours / 2**20:.2f} MiB against {numpys / 2**20:.2f}"
+
+
+FUNCTIONS = Path(__file__).parents[1] / "crates/python/hot_functions.txt"
+GROWTH = """
+import re
+def mapped():
+    return int(re.search(r"RssFile:\\s+(\\d+)", open("/proc/self/status").read())[1])
+before = mapped()
+run({names})
+print(mapped() - before)
+"""
+
+
+def is_laid_out():
+    """Whether the list of functions names those of this build: other compilers give other names."""
+    from numloom import _core
+
+    listed = set(FUNCTIONS.read_text().split())
+    try:
+        names = subprocess.run(["nm", _core.__file__], capture_output=True, text=True).stdout.split()
+    except FileNotFoundError:
+        return False
+    return len(listed.intersection(names)) > len(listed) / 2
+
+
+@pytest.mark.parametrize("name", ["seed_efficient", "black_scholes", "jacobi", "reductions", "scan", "cg", "logreg"])
+def test_code_comes_in_at_import(name):
+    """A program read in 2 to 5 MiB of code when it ran it first. A failure after changes: `make order`."""
+    if not is_laid_out():
+        pytest.skip("hot_functions.txt is another compiler's: `make order` makes one for this")
+    inputs, body = textwrap.dedent(PROGRAMS[name]).split("---\n")
+    names = inputs.split("=")[0].strip().rstrip(",")
+    fields = {"side": SIDE, "length": LENGTH, "ours": True, "inputs": inputs, "names": names}
+    text = HARNESS.format(**fields, body=textwrap.indent(body, "    ")).split("results = run(")[0]
+    text += GROWTH.format(names=names)
+    done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=True, timeout=120)
+    assert int(done.stdout) < 1024, f"{done.stdout.strip()} KiB of code read in"

@@ -144,3 +144,15 @@ def test_einsum_lies_in_memory_as_numpys(text):
         want = numpy.einsum(text, *[numpy.array(a, order=order) for a in ins])
         got = numloom.einsum(text, *[numloom.array(a, order=order) for a in ins])
         assert got.strides == want.strides and numpy.allclose(numpy.asarray(got), want)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128", "int64"])
+def test_sums_along_the_memory(dtype):
+    a, b = data(dtype, (4, 30, 40)), data(dtype, (4, 30, 40), 1)
+    for text in ("ijk,ijk->i", "ijk,ijk->ij", "ijk,ijk->", "ijk,ijk->k", "kij,kij->ij", "ijk,ikj->i"):
+        right = b.swapaxes(1, 2).copy() if text == "ijk,ikj->i" else b
+        for x in (a, a.transpose(0, 2, 1).copy().transpose(0, 2, 1), numpy.repeat(a, 2, axis=2)[..., ::2]):
+            got = numpy.asarray(numloom.einsum(text, numloom.array(x), numloom.array(right)))
+            want = numpy.einsum(text, x, right)
+            assert (got.shape, got.dtype) == (want.shape, want.dtype)
+            numpy.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-2)

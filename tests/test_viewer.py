@@ -133,6 +133,22 @@ def test_clicking_a_box_tells_everything(viewer: Open) -> None:
         assert part in words.upper()
 
 
+def test_a_task_leads_to_its_instances_and_an_instance_to_its_task(viewer: Open) -> None:
+    page = viewer("orbit")
+    page.click(*page.box("argsort"))
+    box = page.ask("a.selected.box")
+    made = columns(tables("orbit"), "instances")
+    task = page.ask("(() => { const { rank, box } = a.selected; return rank.boxes.subject[box]; })()")
+    row = np.flatnonzero(made["task"] == task)[0]
+    page.page.locator("#content tr.instance .link").first.click()
+    page.settle()
+    moment = page.ask("({ id: a.selectedMoment.memory.id, time: a.selectedMoment.time })")
+    assert moment == {"id": made["memory"][row], "time": made["born"][row]}
+    page.page.locator("#content a", has_text=re.compile(rf"^task {task}$")).first.click()
+    page.settle()
+    assert page.ask("a.selected.box") == box
+
+
 def test_the_critical_path_can_be_walked_to_the_start(viewer: Open) -> None:
     """From the end of the run link by link: every step ends no later than the one before it, and the walk ends."""
     page = viewer("better", address="#panel=run")

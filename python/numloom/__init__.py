@@ -1,7 +1,8 @@
 """Numloom: NumPy on a deferred, task-parallel runtime. `import numloom as np`.
 
-What is written here is native: recorded, fused and run on all cores. Everything else in NumPy's namespace is
-found by `__getattr__` and runs through NumPy on the host (see `coverage`). No logic lives in this file: NumPy's
+What is written here is native: recorded, fused and run on all cores; so are the families that are imported on first
+use (`_mirror.LATER`). Everything else in NumPy's namespace is found by `__getattr__` and runs through NumPy on the
+host (see `coverage`). No logic lives in this file: NumPy's
 `bool`, `sum`, `abs` and their kin become globals of it.
 """
 
@@ -14,7 +15,6 @@ import numpy
 from . import _core, _methods, _mirror, _settings
 from . import _profile as _profiles
 from ._core import OutOfMemoryError, ndarray, ufunc
-from ._coverage import coverage, reset_coverage
 from ._creation import (
     arange,
     array,
@@ -53,10 +53,8 @@ from ._creation import (
     zeros,
     zeros_like,
 )
-from ._einsum import einsum, einsum_path
 from ._fallback import FallbackWarning, set_fallback_warnings
 from ._files import load
-from ._histograms import bincount, histogram, histogram2d, histogram_bin_edges, histogramdd
 from ._indexing import (
     argwhere,
     clip,
@@ -70,6 +68,7 @@ from ._indexing import (
     ix_,
     nonzero,
     place,
+    put,
     put_along_axis,
     putmask,
     select,
@@ -89,6 +88,7 @@ from ._joining import (
     hstack,
     insert,
     pad,
+    row_stack,
     stack,
     trim_zeros,
     vstack,
@@ -117,22 +117,8 @@ from ._logic import (
     result_type,
 )
 from ._methods import flatiter
-from ._nan import (
-    nanargmax,
-    nanargmin,
-    nancumprod,
-    nancumsum,
-    nanmax,
-    nanmean,
-    nanmin,
-    nanprod,
-    nanstd,
-    nansum,
-    nanvar,
-)
 from ._placement import StoreTarget, offload_to
 from ._products import (
-    cov,
     cross,
     dot,
     inner,
@@ -142,7 +128,6 @@ from ._products import (
     vdot,
 )
 from ._profile import ProfileRange, profile
-from ._quantiles import median, nanmedian, nanpercentile, nanquantile, percentile, quantile
 from ._reductions import (
     all,
     amax,
@@ -171,25 +156,12 @@ from ._rounding import (
     fix,
     gradient,
     nan_to_num,
-    polyval,
     round,
     sinc,
     trapezoid,
     unwrap,
 )
 from ._runtime import explain, memory, stats, sync
-from ._sets import (
-    intersect1d,
-    isin,
-    setdiff1d,
-    setxor1d,
-    union1d,
-    unique,
-    unique_all,
-    unique_counts,
-    unique_inverse,
-    unique_values,
-)
 from ._shape import (
     array_split,
     atleast_1d,
@@ -264,3 +236,7 @@ _mirror.install()
 
 _core.look_for_cuda_in([_p for _p in _sys.path if _p.endswith(("site-packages", "dist-packages"))])
 _profiles.begin_if_asked()
+if "numba" in _sys.modules:
+    import numloom_numba as _numba
+
+    _numba.register()

@@ -19,6 +19,8 @@ Labels = tuple[Any, ...]
 _LETTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
 # Up to this many operands every order is tried.
 _FEW = 5
+# From this many elements on, a sum of products that lie in a row is a dot product.
+_LONG = 512
 
 
 def _refuse() -> Unsupported:
@@ -144,6 +146,18 @@ def _arranged(x: ndarray, term: Labels, *groups: Labels) -> ndarray:
     return turned.reshape([*turned.shape[:head], *rest])
 
 
+def _is_run(x: ndarray, term: Labels, over: Labels) -> bool:
+    """Whether the elements of these axes lie one after another and are many: then their sum of products is a dot."""
+    if x.dtype.char not in "fdFD":
+        return False
+    step = x.itemsize
+    for axis in (term.index(label) for label in reversed(over)):
+        if x.strides[axis] != step:
+            return False
+        step *= x.shape[axis]
+    return step >= _LONG * x.itemsize
+
+
 def _contract(a: ndarray, ta: Labels, b: ndarray, tb: Labels, kept: set[Any]) -> tuple[Any, Labels]:
     """The product of two, summed over the labels that are not kept."""
     a, ta = _reduced(a, ta, kept | set(tb))
@@ -154,6 +168,9 @@ def _contract(a: ndarray, ta: Labels, b: ndarray, tb: Labels, kept: set[Any]) ->
     rows = tuple(label for label in ta if label not in tb)
     columns = tuple(label for label in tb if label not in ta)
     labels = (*batch, *rows, *columns)
+    if over and not (rows or columns) and _is_run(a, ta, over) and _is_run(b, tb, over):
+        runs = _core.matmul(_arranged(a, ta, batch, over)[..., None, :], _arranged(b, tb, batch, over)[..., None])
+        return operand(runs)[..., 0, 0], labels
     if not over or not (rows or columns):
         left = _arranged(a, ta, (*batch, *rows, *over))
         right = _arranged(b, tb, (*batch, *columns, *over))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+import warnings
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy
@@ -95,6 +96,12 @@ def _listed(made: Any) -> Sequence[ndarray]:
 @native
 def vstack(tup: Any, *, dtype: Any = None, casting: Any = "same_kind") -> Any:
     return _join(_listed(atleast_2d(*_operands(tup))), 0, None, dtype, casting)
+
+
+@native
+def row_stack(tup: Any, *, dtype: Any = None, casting: Any = "same_kind") -> Any:
+    warnings.warn("`row_stack` alias is deprecated. Use `np.vstack` directly.", DeprecationWarning, stacklevel=3)
+    return vstack(tup, dtype=dtype, casting=casting)
 
 
 @native
@@ -191,17 +198,57 @@ def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
     return made
 
 
+def _padded(a: ndarray, widths: list[tuple[int, int]]) -> tuple[ndarray, list[slice]]:
+    """A wider array with `a` inside, and where that is."""
+    shape = [before + n + after for n, (before, after) in zip(a.shape, widths)]
+    made = _core.empty(shape, dtype=a.dtype, order="F" if a.flags.fnc else "C")
+    inside = [slice(before, before + n) for n, (before, after) in zip(a.shape, widths)]
+    made[tuple(inside)] = a
+    return made, inside
+
+
+def _down(first: int, count: int) -> slice:
+    """`count` places downwards from the first."""
+    return slice(first, first - count if first >= count else None, -1)
+
+
+# The places of an axis that are copied before and after its own, which go from `start` to `end`.
+_MIRRORED: dict[str, Callable[[int, int, int, int], tuple[slice, slice]]] = {
+    "reflect": lambda start, end, before, after: (_down(start + before, before), _down(end - 2, after)),
+    "symmetric": lambda start, end, before, after: (_down(start + before - 1, before), _down(end - 1, after)),
+    "wrap": lambda start, end, before, after: (slice(end - before, end), slice(start, start + after)),
+}
+
+
+def _pad_with_copies(
+    a: ndarray, widths: list[tuple[int, int]], copied: Callable[[int, int, int, int], tuple[slice, slice]]
+) -> ndarray:
+    made, inside = _padded(a, widths)
+    # Axis by axis, each over what the earlier ones have filled.
+    for axis, (before, after) in enumerate(widths):
+        front, back = [slice(None)] * axis, inside[axis + 1 :]
+        start, end = inside[axis].start, inside[axis].stop
+        sources = copied(start, end, before, after)
+        for edge, source, n in ((slice(None, start), sources[0], before), (slice(end, None), sources[1], after)):
+            if n:
+                made[(*front, edge, *back)] = made[(*front, source, *back)]
+    return made
+
+
 @native
 def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Any:
     a = operand(array)
     widths = _pad_widths(pad_width, a.ndim)
-    if mode in ("reflect", "symmetric", "wrap"):
+    if mode in _MIRRORED:
         if kwargs.get("reflect_type", "even") != "even" or set(kwargs) - {"reflect_type"}:
             raise Unsupported("a rarer way to pad")
+        if any(n == 0 and any(w) for n, w in zip(a.shape, widths)):
+            raise Unsupported("an error that NumPy words")
+        most = [max(w) + (mode == "reflect") for w in widths]
+        if all(n >= least for n, least in zip(a.shape, most)):
+            return _pad_with_copies(a, widths, _MIRRORED[mode])
         for axis, (before, after) in enumerate(widths):
             if before or after:
-                if a.shape[axis] == 0:
-                    raise Unsupported("an error that NumPy words")
                 a = a.take(numpy.pad(numpy.arange(a.shape[axis]), (before, after), mode=mode), axis=axis)
         return a if any(map(any, widths)) else a.copy()
     if mode not in ("constant", "edge", "empty") or set(kwargs) - (
@@ -213,10 +260,7 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> An
     fills = kwargs.get("constant_values", 0)
     if not isinstance(fills, int | float | complex | numpy.generic):
         raise Unsupported("one value per edge")
-    shape = [before + n + after for n, (before, after) in zip(a.shape, widths)]
-    made = _core.empty(shape, dtype=a.dtype, order="F" if a.flags.fnc else "C")
-    inside = [slice(before, before + n) for n, (before, after) in zip(a.shape, widths)]
-    made[tuple(inside)] = a
+    made, inside = _padded(a, widths)
     if mode == "empty":
         return made
     # Axis by axis, each over what the earlier ones have filled.
@@ -244,7 +288,7 @@ def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
     if not isinstance(filt, ndarray) or axis is not None or filt.ndim == 0 or math.prod(filt.shape) == 0:
         raise Unsupported("sequences and single axes")
     bounds = []
-    for at in _core.to_numpy(filt).nonzero():
+    for at in filt.nonzero():
         bounds.append((int(at.min()), int(at.max()) + 1) if at.size else (0, 0))
     front, back = "f" in trim.lower(), "b" in trim.lower()
     if set(trim.lower()) - {"f", "b"} or any(b == (0, 0) for b in bounds):

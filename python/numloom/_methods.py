@@ -128,22 +128,51 @@ def compress(self: ndarray, /, condition: Any, axis: Any = None, out: Any = None
     return _indexing.compress(condition, self, axis, out)
 
 
-_COMPOSED = (repeat, round, trace, ptp, dot, conjugate, clip, compress)
-# In place or by value, these run over the array's own memory.
-_ON_THE_HOST = (
-    "choose",
-    "put",
-    "getfield",
-    "setfield",
-)
+def choose(self: ndarray, /, choices: Any, out: Any = None, mode: Any = "raise") -> Any:
+    from ._places import choose
+
+    return choose(self, choices, out, mode)
+
+
+def put(self: ndarray, /, indices: Any, values: Any, mode: Any = "raise") -> None:
+    from ._places import put
+
+    put(self, indices, values, mode)
+
+
+def _field(self: ndarray, dtype: Any, offset: Any) -> ndarray | None:
+    """The bytes from `offset` on of each element as a view of another type, where they are one of its places."""
+    dtype = numpy.dtype(dtype)
+    fits = type(offset) is int and dtype.itemsize and not offset % dtype.itemsize
+    if not fits or not 0 <= offset <= self.itemsize - dtype.itemsize or self.itemsize % dtype.itemsize:
+        return None
+    return self[..., None].view(dtype)[..., offset // dtype.itemsize]
+
+
+def getfield(self: ndarray, /, dtype: Any, offset: Any = 0) -> Any:
+    field = _field(self, dtype, offset)
+    if field is None:
+        return on_host(numpy.ndarray.getfield, "ndarray.getfield", (self, dtype, offset), {})
+    return field
+
+
+def setfield(self: ndarray, /, val: Any, dtype: Any, offset: Any = 0) -> None:
+    field = _field(self, dtype, offset)
+    if field is None:
+        on_host(numpy.ndarray.setfield, "ndarray.setfield", (self, val, dtype, offset), {})
+    else:
+        field[...] = val
+
+
+_COMPOSED = (repeat, round, trace, ptp, dot, conjugate, clip, compress, choose, put, getfield, setfield)
 _QUIET = ("dump", "dumps")
 
 
-def _hosted(name: str, counted: bool) -> Callable[..., Any]:
+def _hosted(name: str) -> Callable[..., Any]:
     original = getattr(numpy.ndarray, name)
 
     def method(self: ndarray, /, *args: Any, **kwargs: Any) -> Any:
-        return on_host(original, f"ndarray.{name}" if counted else "", (self, *args), kwargs)
+        return on_host(original, "", (self, *args), kwargs)
 
     return method
 
@@ -154,14 +183,12 @@ def attach() -> None:
     for name, method in _sorting.METHODS.items():
         _add(name, method)
     _add("conj", lambda self, /, *out: conjugate(self, *out))
-    for name in _ON_THE_HOST:
-        _add(name, _hosted(name, True))
     for name in _QUIET:
-        _add(name, _hosted(name, False))
+        _add(name, _hosted(name))
     _add("stencil_hint", stencil_hint)
     _add("flat", property(flatiter, _set_flat, doc=numpy.ndarray.flat.__doc__))
     for name in dir(ndarray):
-        if not name.startswith("_") and name not in _ON_THE_HOST:
+        if not name.startswith("_") and name not in _QUIET:
             native_names.add(f"ndarray.{name}")
 
 

@@ -15,16 +15,39 @@ import numpy
 from . import _core
 from ._fallback import through_numpy
 
-# What belongs on the host in any case: files, text, type rules, settings. Not counted as a missing function.
-ON_THE_HOST = frozenset(
-    """array2string array_repr array_str base_repr binary_repr format_float_positional format_float_scientific
-    get_include get_printoptions getbufsize geterr geterrcall info isdtype issubdtype mintypecode printoptions
-    promote_types set_printoptions setbufsize seterr seterrcall show_config show_runtime typename
-    save savez savez_compressed savetxt load loadtxt genfromtxt fromregex fromfile frombuffer fromiter fromstring
-    shares_memory may_share_memory require asmatrix bmat frompyfunc diag_indices tril_indices triu_indices
-    nested_iters einsum_path mask_indices default_rng seed get_state set_state get_bit_generator
-    set_bit_generator""".split()
+# Rules about types and shapes, and settings: no array's elements pass through them.
+NO_ARRAYS = frozenset(
+    """base_repr binary_repr einsum_path format_float_positional format_float_scientific get_include get_printoptions
+    getbufsize geterr geterrcall info isdtype issubdtype mintypecode printoptions promote_types set_printoptions
+    setbufsize seterr seterrcall show_config show_runtime typename default_rng seed get_state set_state
+    get_bit_generator set_bit_generator""".split()
 )
+# What belongs on the host in any case: files and text, objects, other classes of arrays. Not counted as missing.
+ON_THE_HOST = NO_ARRAYS | frozenset(
+    """array2string array_repr array_str save savez savez_compressed savetxt load loadtxt genfromtxt fromregex fromfile
+    frombuffer fromiter fromstring shares_memory may_share_memory asmatrix bmat frompyfunc nested_iters""".split()
+)
+# Families that not every program uses; each is imported when one of its names is.
+LATER = {
+    name: module
+    for module, names in {
+        "_applying": "apply_along_axis apply_over_axes piecewise",
+        "_coverage": "coverage reset_coverage",
+        "_einsum": "einsum einsum_path",
+        "_histograms": "bincount histogram histogram2d histogram_bin_edges histogramdd",
+        "_nan": "nanargmax nanargmin nancumprod nancumsum nanmax nanmean nanmin nanprod nanstd nansum nanvar",
+        "_packing": "packbits unpackbits",
+        "_places": """choose diag_indices diag_indices_from mask_indices put ravel_multi_index require tril_indices
+        tril_indices_from triu_indices triu_indices_from unravel_index""",
+        "_polynomials": "poly polyadd polyder polydiv polyfit polyint polymul polysub polyval roots",
+        "_quantiles": "median nanmedian nanpercentile nanquantile percentile quantile",
+        "_sets": """intersect1d isin setdiff1d setxor1d union1d unique unique_all unique_counts unique_inverse
+        unique_values""",
+        "_signal": "convolve correlate i0 interp kaiser",
+        "_statistics": "corrcoef cov",
+    }.items()
+    for name in names.split()
+}
 HOST_MODULES = (
     "testing",
     "exceptions",
@@ -60,6 +83,9 @@ def mirror(module: types.ModuleType, namespace: dict[str, Any]) -> tuple[Callabl
     prefix = module.__name__.removeprefix("numpy").lstrip(".")
 
     def __getattr__(name: str) -> Any:
+        if not prefix and name in LATER:
+            namespace[name] = made = getattr(importlib.import_module("numloom." + LATER[name]), name)
+            return made
         try:
             value = getattr(module, name)
         except AttributeError as error:
@@ -70,7 +96,7 @@ def mirror(module: types.ModuleType, namespace: dict[str, Any]) -> tuple[Callabl
         return made
 
     def __dir__() -> list[str]:
-        return sorted(set(namespace) | set(dir(module)))
+        return sorted({*namespace, *dir(module), *(() if prefix else LATER)})
 
     return __getattr__, __dir__
 

@@ -92,29 +92,3 @@ def kron(a: Any, b: Any) -> Any:
     wide_a = a.reshape([side for n in a.shape for side in (n, 1)])
     wide_b = b.reshape([side for n in b.shape for side in (1, n)])
     return _core.multiply(wide_a, wide_b).reshape([m * n for m, n in zip(a.shape, b.shape)])
-
-
-@native
-def cov(
-    m: Any,
-    y: Any = None,
-    rowvar: bool = True,
-    bias: bool = False,
-    ddof: Any = None,
-    fweights: Any = None,
-    aweights: Any = None,
-    *,
-    dtype: Any = None,
-) -> Any:
-    x = operand(m)
-    if fweights is not None or aweights is not None or y is not None or x.ndim != 2 or (ddof not in (None, 0, 1)):
-        raise Unsupported("weights and second variables")
-    x = x.astype(numpy.result_type(x.dtype, numpy.float64) if dtype is None else dtype)
-    if not rowvar and x.shape[0] != 1:
-        x = x.T
-    ddof = (0 if bias else 1) if ddof is None else ddof
-    if x.shape[0] == 0 or x.shape[1] <= ddof:
-        raise Unsupported("too few observations")
-    x = x - x.mean(axis=1)[:, None]
-    made = _core.dot(x, x.T.conj() if x.dtype.kind == "c" else x.T)
-    return (made * (1.0 / (x.shape[1] - ddof))).squeeze()

@@ -72,7 +72,7 @@ class ProfileRange:
         self._started: list[int] = []
 
     def __enter__(self) -> ProfileRange:
-        self._started.append(_core._range_begin())
+        self._started.append(_core._range_begin(self.name))
         return self
 
     def __exit__(self, *raised: Any) -> None:

@@ -9,10 +9,10 @@ import numpy
 
 from . import _core
 from ._core import Unsupported, ndarray
-from ._creation import array, zeros_like
+from ._creation import array
 from ._fallback import native
 from ._indexing import diff
-from ._operands import is_array, normalize_axis_index, operand, target
+from ._operands import is_array, normalize_axis_index, normalize_axis_tuple, operand, target
 
 
 @native
@@ -107,21 +107,36 @@ def unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: Any = 2 * num
 @native
 def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
     f = operand(f)
-    axes = tuple(range(f.ndim)) if axis is None else (axis,) if isinstance(axis, int) else tuple(axis)
-    if edge_order not in (1, 2) or not all(type(h) in (int, float) for h in varargs):
-        raise Unsupported("uneven spacing")
-    if len(varargs) not in (0, 1, len(axes)):
+    axes = tuple(range(f.ndim)) if axis is None else normalize_axis_tuple(axis, f.ndim)
+    if edge_order not in (1, 2) or f.dtype.kind == "b":
+        raise Unsupported("an error that NumPy words")
+    given = [h if type(h) in (int, float) else operand(h) for h in varargs]
+    if len(given) == 1 and not getattr(given[0], "ndim", 0):
+        given *= len(axes)
+    if given and len(given) != len(axes):
         raise TypeError("invalid number of arguments")
-    steps = list(varargs) * (len(axes) if len(varargs) == 1 else 1) or [1.0] * len(axes)
     if f.dtype.kind in "iu":
         f = f.astype(numpy.float64)
-    elif f.dtype.kind == "b":
-        raise Unsupported("an error that NumPy words")
-    made = [_slope(f, normalize_axis_index(at, f.ndim), h, edge_order) for at, h in zip(axes, steps)]
+    steps = [_steps(h, f.shape[at]) for at, h in zip(axes, given)] or [1.0] * len(axes)
+    made = [_slope(f, at, h, edge_order) for at, h in zip(axes, steps)]
     return made[0] if len(made) == 1 else tuple(made)
 
 
-def _slope(f: ndarray, axis: int, h: float, edge_order: int) -> ndarray:
+def _steps(h: Any, size: int) -> Any:
+    """The one distance between neighbours, or all of them from their places."""
+    if not isinstance(h, ndarray) or h.ndim == 0:
+        return h
+    if h.ndim != 1:
+        raise ValueError("distances must be either scalars or 1d")
+    if h.shape[0] != size:
+        raise ValueError("when 1d, distances must match the length of the corresponding dimension")
+    steps = diff(h.astype(numpy.float64) if h.dtype.kind in "iu" else h)
+    if not steps.size:
+        raise Unsupported("an error that NumPy words")
+    return steps[0] if (steps == steps[0]).all() else steps
+
+
+def _slope(f: ndarray, axis: int, h: Any, edge_order: int) -> ndarray:
     if f.shape[axis] < edge_order + 1:
         raise ValueError(
             "Shape of array too small to calculate a numerical gradient, "
@@ -132,17 +147,34 @@ def _slope(f: ndarray, axis: int, h: float, edge_order: int) -> ndarray:
     def at(start: int | None, stop: int | None) -> tuple[slice, ...]:
         return (*front, slice(start, stop))
 
-    made = _core.empty(f.shape, dtype=f.dtype)
-    made[at(1, -1)] = (f[at(2, None)] - f[at(None, -2)]) / (2.0 * h)
+    made = _core.empty_like(f)
+    even = not isinstance(h, ndarray) or h.ndim == 0
+    if even:
+        made[at(1, -1)] = (f[at(2, None)] - f[at(None, -2)]) / (2.0 * h)
+    else:
+        left, right = (part.reshape([-1 if i == axis else 1 for i in range(f.ndim)]) for part in (h[:-1], h[1:]))
+        made[at(1, -1)] = (
+            -right / (left * (left + right)) * f[at(None, -2)]
+            + (right - left) / (left * right) * f[at(1, -1)]
+            + left / (right * (left + right)) * f[at(2, None)]
+        )
     first, second, third = f[at(0, 1)], f[at(1, 2)], f[at(2, 3)]
     last, before, earlier = f[at(-1, None)], f[at(-2, -1)], f[at(-3, -2)]
     if edge_order == 1:
-        made[at(0, 1)] = (second - first) / h
-        made[at(-1, None)] = (last - before) / h
+        made[at(0, 1)] = (second - first) / (h if even else h[0])
+        made[at(-1, None)] = (last - before) / (h if even else h[-1])
     else:
-        made[at(0, 1)] = (-1.5 / h) * first + (2.0 / h) * second + (-0.5 / h) * third
-        made[at(-1, None)] = (0.5 / h) * earlier + (-2.0 / h) * before + (1.5 / h) * last
+        a, b, c = _one_sided(*((h, h) if even else (h[0], h[1])))
+        made[at(0, 1)] = a * first + b * second + c * third
+        a, b, c = _one_sided(*((h, h) if even else (h[-1], h[-2])))
+        made[at(-1, None)] = -a * last - b * before - c * earlier
     return made
+
+
+def _one_sided(near: Any, far: Any) -> tuple[Any, Any, Any]:
+    """The weights of three neighbours for the slope at the first, `near` and `far` being their distances."""
+    both = near + far
+    return -(near + both) / (near * both), both / (near * far), -near / (far * both)
 
 
 @native
@@ -156,14 +188,3 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
     front = (slice(None),) * axis
     pairs = y[(*front, slice(1, None))] + y[(*front, slice(None, -1))]
     return (step * pairs / 2.0).sum(axis=axis)
-
-
-@native
-def polyval(p: Any, x: Any) -> Any:
-    if isinstance(x, numpy.poly1d) or isinstance(p, numpy.poly1d):
-        raise Unsupported("polynomials in polynomials")
-    coefficients, x = operand(p), operand(x)
-    y: Any = zeros_like(x)
-    for i in range(coefficients.shape[0]):
-        y = y * x + coefficients[i]
-    return y

@@ -14,6 +14,7 @@ from ._core import Unsupported, ndarray
 from ._fallback import native, on_host
 from ._indexing import take_along_axis
 from ._operands import normalize_axis_index, operand
+from ._shape import flip
 
 _STABLE = {"quicksort": False, "heapsort": False, "mergesort": True, "stable": True}
 
@@ -41,14 +42,27 @@ def along(a: ndarray, axis: Any) -> tuple[ndarray, int]:
 
 
 @native
-def sort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> Any:
+def sort(
+    a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None, descending: bool = False
+) -> Any:
+    """NumPy's `sort`, and `descending` as in the array API standard."""
+    if descending:
+        done = sort(a, axis, kind, order, stable=stable)
+        return flip(done, -1 if axis is None else axis)
     held = _is_stable(kind, order, stable)
     a, axis = along(operand(a), axis)
     return _core.sorted(a, axis, held)
 
 
 @native
-def argsort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> Any:
+def argsort(
+    a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None, descending: bool = False
+) -> Any:
+    """NumPy's `argsort`, and `descending` as in the array API standard: equal elements stay in their order."""
+    if descending:
+        a, axis = (operand(a).ravel(), -1) if axis is None else (operand(a), axis)
+        places = flip(argsort(flip(a, axis), axis, kind, order, stable=stable), axis)
+        return a.shape[axis] - 1 - places
     _is_stable(kind, order, stable)
     a, axis = along(operand(a), axis)
     return _core.sorting_places(a, axis)

@@ -22,16 +22,15 @@ CONFIG = "--gpus 1 --min-gpu-chunk 64 --background-compile=0 --cpus 2 --fbmem 20
 LEFT_OUT = {
     "test_fuzz.py", "test_driver.py", "test_config.py", "test_compat.py", "test_memory.py", "test_devices.py",
     "test_namespace.py", "test_peak_memory.py", "test_named_warnings.py", "test_viewer.py", "test_viewer_build.py",
-    "test_viewer_files.py", "test_viewer_runs.py",
+    "test_viewer_files.py", "test_viewer_runs.py", "test_printed_kernels.py",
 }  # fmt: skip
 
-# What these ask for a GPU does otherwise, as docs/gpu.md says: it raises no floating-point flags, keeps no order of
-# zeros, adds float32 in an order of its own, and leaves host memory alone.
+# What these ask for a GPU does otherwise, as docs/gpu.md says: it raises no floating-point flags, adds float32 in an
+# order of its own, and leaves host memory alone.
 DIFFERENT = [
     "test_ufuncs.py::test_floating_point_warnings", "test_ufuncs.py::test_errstate_ignore_and_raise",
     "test_engine.py::test_warnings_of_masked_work", "test_engine.py::test_fused_work_names_the_operation_that_warns",
     "test_engine.py::test_memory_is_given_back", "test_profile_findings.py::test_a_fault_is_found_on_its_line",
-    "test_sorting.py::test_stable_sort_keeps_zeros_of_both_signs_where_they_were",
     "test_reductions.py::test_sizes_and_layouts[cumsum]", "test_reductions.py::test_sizes_and_layouts[cumprod]",
 ]  # fmt: skip
 

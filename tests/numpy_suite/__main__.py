@@ -12,7 +12,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from .report import PAGE, ROOT, page, read_log, summarise
+from .report import PAGE, ROOT, page, read_log, summarise, with_the_rest
 from .rewrite import FILES, write_all
 
 LIMIT_S = 20
@@ -50,7 +50,7 @@ def main() -> int:
     text = page(summary)
     if args.page:
         PAGE.parent.mkdir(exist_ok=True)
-        PAGE.write_text(text)
+        PAGE.write_text(with_the_rest(text, PAGE.read_text() if PAGE.exists() else ""))
     print(text)
     return 0
 

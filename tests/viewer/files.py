@@ -58,6 +58,7 @@ TABLES: dict[str, tuple[int, dict[str, tuple[int, int]]]] = {
         {
             "id": (1, DELTA), "memory": (2, VARINT), "bytes": (3, VARINT), "born": (4, DELTA), "line": (5, VARINT),
             "by": (6, VARINT), "by_line": (7, VARINT), "shape": (8, VARINT), "store": (9, DELTA),
+            "task": (10, DELTA),
         },
     ),
     "deaths": (12, {"instance": (1, DELTA), "time": (2, DELTA), "reads": (3, VARINT)}),

@@ -117,13 +117,14 @@ class Story:
     def python(self, line: int, ran: int) -> None:
         self.clock = self.span((IO, 0), self.clock, ran, 20, line=self.line(line))
 
-    def allocate(self, line: int, name: str, shape: str, size: int, place: tuple[int, int] = (SYSTEM_MEM, 0)) -> int:
+    def allocate(self, line: int, name: str, shape: str, size: int, place: tuple[int, int] = (SYSTEM_MEM, 0),
+                 task: int = 0) -> int:  # fmt: skip
         memory = self.memory[place]
         self.instances += 1
         at = self.span((SYSTEM, 0), self.utility, max(400, size // 40_000), 30, memory, self.line(line), size)
         self.row("instances", id=self.instances, memory=memory, bytes=size, born=at, line=self.line(line),
                  by=self.string(name), by_line=self.line(line), shape=self.string(shape),
-                 store=self.instances)  # fmt: skip
+                 store=self.instances, task=task)  # fmt: skip
         self.alive[self.instances] = (memory, size)
         self.change(memory, at, size)
         return self.instances
@@ -156,7 +157,7 @@ class Story:
         self.utility = self.span((UTILITY, 0), created, 1_200, 16, id, line, written)
         for _ in range(makes):
             place = (SYSTEM_MEM, 0) if gpu is None else (FB_MEM, gpu)
-            self.allocate(operations[-1][1], operations[-1][0], operations[-1][2], written, place)
+            self.allocate(operations[-1][1], operations[-1][0], operations[-1][2], written, place, id)
         ready = max([created, *(before.stopped for before in after)])
         if gpu is not None:
             number = self.processor[GPU, gpu]

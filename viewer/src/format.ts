@@ -2,6 +2,7 @@
 
 import { Damage, knownEncoding, readNumbers, readTexts } from "./columns";
 import { crc32 } from "./crc";
+import { Inflater } from "./inflate";
 import { TABLES, emptyTable, type ColumnType, type Table, type TableName, type Tables } from "./tables";
 
 const MAGIC = "NLPROF\r\n";
@@ -47,8 +48,9 @@ export async function readProfile(name: string, bytes: Uint8Array, progress: (sh
   // A tick is 1 ns unless META says otherwise, so META is read before anything that holds times.
   const inOrder = [...chunks].sort((a, b) => Number(a.kind !== TABLES.meta.kind) - Number(b.kind !== TABLES.meta.kind));
   const unknown = new Set<string>();
-  // One chunk is inflated at a time, always into the same place.
-  const room = { buffer: new Uint8Array(1 << 16) };
+  const deflated = inOrder.filter((chunk) => BY_KIND.has(chunk.kind) && chunk.flags & DEFLATED);
+  const inflater = new Inflater(deflated.map((chunk) => ({ stored: storedOf(bytes, chunk), raw: chunk.raw })));
+  let inflated = 0;
   let tick = 0;
   let done = 0;
   let rested = performance.now();
@@ -57,9 +59,12 @@ export async function readProfile(name: string, bytes: Uint8Array, progress: (sh
     const table = BY_KIND.get(chunk.kind);
     try {
       check(bytes, chunk);
-      if (table) readChunk(tables, table, await payload(bytes, chunk, room), chunk, tick || 1, unknown);
-      else unknown.add(`kind ${chunk.kind}`);
+      if (table) {
+        const raw = chunk.flags & DEFLATED ? await inflater.bytes(inflated++) : plain(bytes, chunk);
+        readChunk(tables, table, raw, chunk, tick || 1, unknown);
+      } else unknown.add(`kind ${chunk.kind}`);
     } catch (error) {
+      inflater.end();
       if (error instanceof Damage) throw new Damage(`${name}: damaged at byte ${chunk.at}: ${error.message}`);
       throw error;
     }
@@ -70,6 +75,7 @@ export async function readProfile(name: string, bytes: Uint8Array, progress: (sh
       rested = performance.now();
     }
   }
+  inflater.end();
   if (unknown.size) notes.push(`skipped, written by a newer version: ${[...unknown].join(", ")}`);
   return { name, bytes: bytes.length, tables, notes, complete: tables.end.rows > 0, advised: false };
 }
@@ -116,33 +122,12 @@ function check(bytes: Uint8Array, chunk: Chunk): void {
   if (found !== view.getUint32(20, true)) throw new Damage("the checksum is wrong");
 }
 
-/** The inflated bytes; never more than the header promised, whatever the stream holds. */
-async function payload(bytes: Uint8Array, chunk: Chunk, room: { buffer: Uint8Array }): Promise<Uint8Array> {
-  const stored = bytes.subarray(chunk.at + CHUNK_HEADER, chunk.at + CHUNK_HEADER + chunk.stored);
-  if (!(chunk.flags & DEFLATED)) {
-    if (chunk.stored !== chunk.raw) throw new Damage("a chunk that is not deflated has two lengths");
-    return stored;
-  }
-  if (room.buffer.length < chunk.raw) room.buffer = new Uint8Array(chunk.raw);
-  const raw = room.buffer.subarray(0, chunk.raw);
-  const inflater = new DecompressionStream("deflate-raw");
-  const writer = inflater.writable.getWriter();
-  // A failure shows at the reader; the writer's own promises would report it a second time.
-  writer.write(stored as Uint8Array<ArrayBuffer>).catch(() => {});
-  writer.close().catch(() => {});
-  const reader = inflater.readable.getReader();
-  let filled = 0;
-  for (;;) {
-    const piece = await reader.read().catch(() => {
-      throw new Damage("its bytes do not inflate");
-    });
-    if (piece.done) break;
-    if (filled + piece.value.length > raw.length) throw new Damage("it inflates to more than it says");
-    raw.set(piece.value, filled);
-    filled += piece.value.length;
-  }
-  if (filled !== raw.length) throw new Damage("it inflates to less than it says");
-  return raw;
+const storedOf = (bytes: Uint8Array, chunk: Chunk): Uint8Array =>
+  bytes.subarray(chunk.at + CHUNK_HEADER, chunk.at + CHUNK_HEADER + chunk.stored);
+
+function plain(bytes: Uint8Array, chunk: Chunk): Uint8Array {
+  if (chunk.stored !== chunk.raw) throw new Damage("a chunk that is not deflated has two lengths");
+  return storedOf(bytes, chunk);
 }
 
 /** Columns that hold times or lengths of time, which ticks are turned into nanoseconds. */

@@ -60,7 +60,7 @@ export function boxPanel(app: App): HTMLElement[] {
   if (row >= 0 && boxes.kind[box]! > 1)
     parts.push(el("h3", {}, boxes.kind[box] === SYNC ? "It waited for" : "The task"), walk([taskItem(app, rank, task)]));
   else if (row >= 0) parts.push(...waitsOf(app, rank, task));
-  if (row >= 0) parts.push(...pathOf(app, rank, task), ...arraysOf(rank, task, row));
+  if (row >= 0) parts.push(...pathOf(app, rank, task), ...arraysOf(app, rank, task));
   return parts;
 }
 
@@ -170,7 +170,10 @@ function factsOf(rank: Rank, box: number, row: number): HTMLElement[] {
       facts.push(...fact("operations", count(tasks.operations[row]! || 1)), ...fact("tiles", count(tasks.tiles[row]! || 1)));
       if (tasks.mapped[row]) facts.push(...fact("mapping", time(tasks.mapped[row]!)));
       facts.push(...fact("bytes", `${bytes(tasks.read[row]!)} read, ${bytes(tasks.written[row]!)} written`));
-      if (moved) facts.push(...bandwidthFact(rank, moved, tasks.ran[row]!));
+      // A GPU's box is the time there; the host was through with the task long before.
+      const onGpu = rank.trackOf(box).lane === "gpu";
+      if (moved && onGpu) facts.push(...fact("bandwidth", bandwidth(moved, length)));
+      else if (moved) facts.push(...bandwidthFact(rank, moved, tasks.ran[row]!));
       if (tasks.failed[row]) facts.push(...fact("ended", "with an error"));
     }
   }
@@ -252,29 +255,27 @@ function pathOf(app: App, rank: Rank, task: number): HTMLElement[] {
   return [el("h3", {}, `Critical path behind it · ${steps.length - 1} ${steps.length === 2 ? "step" : "steps"}`), walk(items)];
 }
 
-/** Copies for the task, and arrays of its lines that were made while it was prepared or ran. */
-function arraysOf(rank: Rank, task: number, row: number): HTMLElement[] {
+/** Instances made for the task, as links to their memory at their birth, and copies. */
+function arraysOf(app: App, rank: Rank, task: number): HTMLElement[] {
   const relations = relationsOf(rank);
-  const { instances, operations, copies, tasks } = rank.tables;
-  const lines = new Set([tasks.line[row]!, ...Array.from(relations.operations(task), (r) => operations.line[r]!)]);
-  const [from, to] = [tasks.created[row]!, relations.stopped(task)];
+  const { instances, copies } = rank.tables;
   const deaths = deathsOf(rank);
-  const made: HTMLElement[] = [];
-  for (let r = 0; r < instances.rows && made.length < LISTED; r++) {
-    if (instances.born[r]! < from || instances.born[r]! > to) continue;
-    if (!lines.has(instances.byLine[r]!) && !lines.has(instances.line[r]!)) continue;
+  const rows = relations.instances(task);
+  const made = Array.from(rows.subarray(0, LISTED), (r) => {
     const death = deaths.get(instances.id[r]!);
     const lived = death === undefined ? "lives to the end" : `lived ${time(death - instances.born[r]!)}`;
-    made.push(
-      el(
-        "tr",
-        {},
-        el("td", {}, el("span", { class: "code" }, rank.string(instances.shape[r]!) || `instance ${instances.id[r]}`)),
-        el("td", { class: "soft" }, lived),
-        el("td", {}, bytes(instances.bytes[r]!)),
-      ),
+    const memory = rank.memories.find(({ id }) => id === instances.memory[r]!);
+    const name = rank.string(instances.shape[r]!) || `instance ${instances.id[r]}`;
+    const go = memory ? { click: () => app.selectMoment({ memory, time: instances.born[r]! }) } : {};
+    return el(
+      "tr",
+      { class: "instance", title: memory ? `Show ${memory.label} when it was made` : "", ...go },
+      el("td", {}, el("span", { class: memory ? "code link" : "code" }, name)),
+      el("td", { class: "soft" }, lived),
+      el("td", {}, bytes(instances.bytes[r]!)),
     );
-  }
+  });
+  if (rows.length > LISTED) made.push(el("tr", {}, el("td", { class: "soft" }, `and ${count(rows.length - LISTED)} more`)));
   const moved = Array.from(relations.copies(task), (r) =>
     el(
       "tr",
@@ -329,6 +330,7 @@ function momentPanel(app: App, { memory, time: at }: MemoryMoment): HTMLElement[
                 {},
                 el("span", { class: "code" }, rank.string(instances.shape[row]!) || `instance ${instances.id[row]}`),
                 el("span", { class: "soft" }, ` ${rank.string(instances.by[row]!)}`),
+                makerOf(app, rank, instances.task[row]!),
                 el("div", { class: "faint" }, readingOf(rank, instances.id[row]!)),
               ),
               el("td", {}, bytes(size)),
@@ -337,4 +339,11 @@ function momentPanel(app: App, { memory, time: at }: MemoryMoment): HTMLElement[
       ),
     ),
   ];
+}
+
+/** The task that an instance was made for, as a link. */
+function makerOf(app: App, rank: Rank, task: number): HTMLElement | "" {
+  const box = task ? relationsOf(rank).boxes(task)[0] : undefined;
+  if (box === undefined) return "";
+  return el("span", {}, " · ", el("a", { click: () => app.select({ rank, box }, true) }, `task ${task}`));
 }

@@ -40,7 +40,8 @@ export interface Cause {
 }
 
 export class Relations {
-  private made: Partial<Record<"operations" | "boxes" | "before" | "after" | "copies", Groups>> = {};
+  private made: Partial<Record<"operations" | "boxes" | "before" | "after" | "copies" | "instances", Groups>> = {};
+  private named: boolean | undefined;
   private readonly least: number;
   private readonly count: number;
 
@@ -65,6 +66,23 @@ export class Relations {
 
   copies(task: number): Uint32Array {
     return this.groups("copies", () => this.rank.tables.copies.task).of(task);
+  }
+
+  /** Rows of the instances that were made for a task. A file that names no tasks there tells by line and time. */
+  instances(task: number): Uint32Array {
+    const { instances, operations, tasks } = this.rank.tables;
+    this.named ??= instances.task.some((maker) => maker > 0);
+    if (this.named) return this.groups("instances", () => instances.task).of(task);
+    const row = this.rank.taskRow(task);
+    if (row < 0) return new Uint32Array(0);
+    const lines = new Set([tasks.line[row]!, ...Array.from(this.operations(task), (r) => operations.line[r]!)]);
+    const [from, to] = [tasks.created[row]!, this.stopped(task)];
+    const made: number[] = [];
+    for (let r = 0; r < instances.rows; r++) {
+      if (instances.born[r]! < from || instances.born[r]! > to) continue;
+      if (lines.has(instances.byLine[r]!) || lines.has(instances.line[r]!)) made.push(r);
+    }
+    return Uint32Array.from(made);
   }
 
   /** Tasks it had to wait for. */

@@ -92,7 +92,7 @@ export class Session {
     for (const rank of this.ranks) {
       const { start, stop } = rank.boxes;
       // Every box of a small run; of a large one a sample is enough to put names in order.
-      const step = Math.max(1, Math.floor(start.length / 500_000));
+      const step = Math.max(1, Math.floor(start.length / 60_000));
       for (let i = 0; i < start.length; i += step) time[rank.nameOf(i)]! += stop[i]! - start[i]!;
     }
     return Array.from(time.keys())

@@ -69,6 +69,7 @@ export const TABLES = {
       byLine: [7, "u32"],
       shape: [8, "u32"],
       store: [9, "f64"],
+      task: [10, "u32"],
     },
   },
   deaths: { kind: 12, columns: { instance: [1, "f64"], time: [2, "f64"], reads: [3, "f64"] } },

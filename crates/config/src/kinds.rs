@@ -291,6 +291,8 @@ choices! {
     Launcher { None = "none", Mpirun = "mpirun", Srun = "srun", Jsrun = "jsrun", Aprun = "aprun", Dask = "dask" }
     /// What stands behind a GPU.
     GpuBackend { Auto = "auto", Cuda = "cuda", Sim = "sim" }
+    /// What does large jobs of dense linear algebra.
+    Blas { Auto = "auto", Own = "own" }
     /// A shell to write completion for.
     Shell { None = "none", Bash = "bash", Zsh = "zsh", Fish = "fish" }
 }

@@ -21,7 +21,7 @@ pub use completion::completion;
 pub use docs::markdown;
 pub use given::{ConfigError, Given, Source, Stop};
 pub use help::{help, usage};
-pub use kinds::{GpuBackend, Launcher, RunMode, Shell, number_list, scaled};
+pub use kinds::{Blas, GpuBackend, Launcher, RunMode, Shell, number_list, scaled};
 pub use machine::{Domain, Machine};
 pub use ranks::{Lookup, Ranks, allotment, tasks_per_node};
 pub use resolve::{Resolved, resolve};

@@ -1,6 +1,7 @@
 //! A kernel bound to memory: its domain in walking order, cut into tiles, phase by phase.
 
 use crate::blame::Watch;
+use crate::copy::Moves;
 use crate::frame::layout_of;
 use crate::program::{Compiled, Layout, Program, Tier};
 use crate::walk::{self, Operand};
@@ -63,6 +64,7 @@ pub struct Launch {
     pub(crate) partials: Vec<Vec<u64>>,
     /// Finds out who raised a flag, where more than one instruction could have.
     pub(crate) watch: Option<Watch>,
+    moves: Option<Moves>,
     tile: usize,
     tiles: SmallVec<[usize; 2]>,
 }
@@ -139,6 +141,7 @@ impl Launch {
             })
             .collect();
         let program = compiled.program(&layouts, tier);
+        let moves = compiled.copies.as_ref().map(|c| Moves::new(c, &block, |o| operands[o as usize].dtype.size()));
         let mut launch = Launch {
             program,
             operands,
@@ -151,6 +154,7 @@ impl Launch {
             shape,
             partials: Vec::new(),
             watch: None,
+            moves,
             tile: 0,
             tiles: SmallVec::new(),
         };
@@ -171,6 +175,9 @@ impl Launch {
                 let total = self.block.size;
                 self.tile =
                     share(total).max(min_chunk.max(1)).next_multiple_of(self.program.block.min(min_chunk.max(1)));
+                if let Some(moves) = &self.moves {
+                    self.tile = self.tile.next_multiple_of(moves.unit(&self.block).max(1));
+                }
                 self.tiles = SmallVec::from_slice(&[total.div_ceil(self.tile)]);
             }
             Shape::FoldInner { chunks } => {
@@ -240,7 +247,14 @@ impl Launch {
             match (&self.shape, phase) {
                 (Shape::Map, _) => {
                     let start = tile * self.tile;
-                    self.run_map(watch, start, (start + self.tile).min(self.block.size))
+                    let end = (start + self.tile).min(self.block.size);
+                    match &self.moves {
+                        Some(moves) => {
+                            self.run_moves(moves, start, end);
+                            0
+                        }
+                        None => self.run_map(watch, start, end),
+                    }
                 }
                 (Shape::FoldInner { chunks }, 0) => {
                     let start = tile * self.tile;

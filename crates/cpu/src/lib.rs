@@ -1,8 +1,9 @@
 //! The CPU backend: a kernel becomes a program for a pattern of operand layouts (`program`), a launch
 //! binds it to memory and cuts its domain into tiles (`launch`, `walk`), and a tile runs block by block
-//! (`run`, `fold`). `blame` finds the instruction behind a floating-point flag.
+//! (`run`, `fold`, `copy`). `blame` finds the instruction behind a floating-point flag.
 
 mod blame;
+mod copy;
 mod fold;
 mod frame;
 mod launch;

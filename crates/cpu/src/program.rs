@@ -1,6 +1,7 @@
 //! A kernel made ready to run: block loops looked up, registers given scratch slots, stores forwarded,
 //! and, when it pays, runs of simple instructions compiled to machine code.
 
+use crate::copy::{Pairs, pairs_of};
 use numloom_ir::DType;
 use numloom_ir::kernel::{Instr, Kernel, NO_REG, OperandId, ParamId, Reg};
 use numloom_loops::{BLOCK, BlockFn, FoldFn, block_fn, cast_fn, fold_fn, select_fn};
@@ -107,6 +108,8 @@ pub(crate) struct TargetFns {
 /// A kernel with its programs, one for each pattern of layouts and tier seen.
 pub struct Compiled {
     pub kernel: Kernel,
+    /// The copies it consists of, if it only copies.
+    pub(crate) copies: Option<Pairs>,
     programs: Mutex<Vec<(SmallVec<[Layout; 8]>, Tier, Arc<Program>)>>,
     elements: AtomicU64,
 }
@@ -121,7 +124,7 @@ const HOT_OF_FEW: u64 = 8_000_000;
 impl Compiled {
     pub fn new(kernel: Kernel) -> Compiled {
         debug_assert_eq!(kernel.check(), Ok(()));
-        Compiled { kernel, programs: Mutex::new(Vec::new()), elements: AtomicU64::new(0) }
+        Compiled { copies: pairs_of(&kernel), kernel, programs: Mutex::new(Vec::new()), elements: AtomicU64::new(0) }
     }
 
     /// The tier for one more launch of `elements`: machine code once the kernel has proven hot.

@@ -8,8 +8,7 @@ use crate::driver::{Function, Module, Pool, PoolProps, Stream as RawStream};
 use crate::kept::Kept;
 use crate::launch::Kernels;
 use crate::load::{Kind, Search};
-use crate::ops::Functions;
-use crate::ops::blas::Blas;
+use crate::ops::{Functions, Libraries};
 use crate::plan::{Chip, MOST_THREADS};
 use std::ffi::{CStr, CString, c_void};
 use std::path::PathBuf;
@@ -55,7 +54,7 @@ pub struct Device {
     pub(crate) kernels: Kernels,
     pub(crate) functions: Functions,
     pub(crate) search: Search,
-    pub(crate) blas: Mutex<Option<Blas>>,
+    pub(crate) libraries: Libraries,
     pub(crate) context: Context,
     pub(crate) handle: i32,
     properties: Properties,
@@ -191,7 +190,7 @@ impl Device {
             kernels: Kernels::default(),
             functions: Functions::default(),
             search: options.search.clone(),
-            blas: Mutex::new(None),
+            libraries: Libraries::default(),
             context,
             handle,
             properties,
@@ -585,9 +584,7 @@ impl Drop for Device {
         let _ = self.wait();
         self.kernels.clear();
         self.functions.clear();
-        if let Some(blas) = self.blas.get_mut().unwrap_or_else(|e| e.into_inner()).take() {
-            blas.close();
-        }
+        self.libraries.close();
         // SAFETY: nothing runs any more; each handle is given back once.
         unsafe {
             let s = self.scratch.get_mut().unwrap_or_else(|e| e.into_inner());

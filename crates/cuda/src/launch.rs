@@ -35,7 +35,7 @@ impl Kernels {
     }
 }
 
-const NAME: &str = "numloom_kernel";
+pub(crate) const NAME: &str = "numloom_kernel";
 
 impl Prepared {
     fn code(&self, structure: &Structure) -> Option<Arc<Code>> {

@@ -15,6 +15,7 @@ mod peer;
 pub mod plan;
 pub mod print;
 mod scalar;
+mod show;
 pub mod structure;
 
 pub use compile::{Compiler, default_cache};
@@ -24,3 +25,4 @@ pub use launch::Prepared;
 pub use load::{Kind, Report, Search};
 pub use plan::{Chip, Facts, FusedLaunch, Operand, Output, Plan, plan};
 pub use scalar::agrees_with_cpu;
+pub use show::text_of;

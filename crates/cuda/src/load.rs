@@ -115,12 +115,13 @@ impl Search {
 
     /// As `open`, but one that is not newer than the driver's CUDA if there is such a one.
     pub fn open_for(&self, kind: Kind, driver_major: i32) -> Result<Opened, CudaError> {
-        let newer = format!(".so.{}", driver_major.max(0) + 1);
+        // NVRTC's and cuBLAS's numbers are CUDA's own, the others' are one behind.
+        let behind = matches!(kind, Kind::Cusolver | Kind::Cufft) as i32;
+        let newer = format!(".so.{}", driver_major.max(0) + 1 - behind);
         let fitting: Vec<&str> = kind.sonames().iter().copied().filter(|n| !n.ends_with(&newer)).collect();
         match kind {
-            // Their numbers are CUDA's own.
-            Kind::Nvrtc | Kind::Cublas => self.open_among(kind, &fitting).or_else(|_| self.open(kind)),
-            _ => self.open(kind),
+            Kind::Driver => self.open(kind),
+            _ => self.open_among(kind, &fitting).or_else(|_| self.open(kind)),
         }
     }
 

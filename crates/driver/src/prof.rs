@@ -1,6 +1,6 @@
 //! `numloom prof …` and `legate_prof …`: what is made of profiles once they are written.
 
-use numloom_profile::{Profile, compare, export, findings, print, report, serve, stats, top};
+use numloom_profile::{Profile, compare, export, findings, parquet, print, report, serve, stats, top};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -55,7 +55,7 @@ const COMMANDS: [Command; 9] = [
     Command {
         name: "export",
         legate: "",
-        words: "FILES… --format chrome|perfetto|json [-o FILE]",
+        words: "FILES… --format chrome|perfetto|json|parquet [-o FILE]",
         about: "for other tools",
         run: exported,
     },
@@ -234,8 +234,9 @@ fn exported(request: &Request) -> Result<(), String> {
     match request.format.as_str() {
         "chrome" | "perfetto" => trace(request),
         "json" => dump(request),
-        "" => Err("--format chrome, perfetto or json is needed".into()),
-        other => Err(format!("--format {other}: there are chrome, perfetto and json")),
+        "parquet" => tables(request),
+        "" => Err("--format chrome, perfetto, json or parquet is needed".into()),
+        other => Err(format!("--format {other}: there are chrome, perfetto, json and parquet")),
     }
 }
 
@@ -245,6 +246,15 @@ fn trace(request: &Request) -> Result<(), String> {
 
 fn dump(request: &Request) -> Result<(), String> {
     put(request, export::json(&read_all(request)?).as_bytes())
+}
+
+/// A folder with a file a table.
+fn tables(request: &Request) -> Result<(), String> {
+    let folder = request.output.clone().unwrap_or_else(|| request.files[0].with_extension("parquet"));
+    for file in parquet::write(&read_all(request)?, &folder)? {
+        say(&format!("{}\n", file.display()));
+    }
+    Ok(())
 }
 
 fn watch(request: &Request) -> Result<(), String> {

@@ -1,5 +1,6 @@
 //! Half the spectrum of one long real lane: its numbers are taken as complex ones in pairs, transformed in two sweeps
-//! (`split.rs`), and the spectra of the even and the odd places told apart in a third.
+//! (`split.rs`), and the spectra of the even and the odd places told apart in a third. The way back is the same in
+//! reverse.
 
 use crate::lanes::Axis;
 use crate::number::Number;
@@ -12,35 +13,71 @@ pub struct Half {
     pub split: Split,
     /// Pairs: half the points of the transform.
     pairs: usize,
+    inverse: bool,
 }
 
 /// Frequencies of a tile of the third sweep.
 const TILE: usize = 1 << 15;
 
 impl Half {
-    /// For `n` points of the lane; None where it is short, odd, or its numbers do not lie side by side.
-    pub fn new(n: usize, lane: Axis) -> Option<Half> {
+    /// For `n` points of the real lane; None where it is short, odd, or its numbers do not lie side by side.
+    pub fn new(n: usize, lane: Axis, inverse: bool) -> Option<Half> {
         let dense = lane.step == lane.dtype.size() as isize && !lane.dtype.is_complex();
         if !n.is_multiple_of(2) || !dense || lane.len < n {
             return None;
         }
-        Some(Half { split: Split::new(n / 2, false)?, pairs: n / 2 })
+        Some(Half { split: Split::new(n / 2, inverse)?, pairs: n / 2, inverse })
     }
 
     pub fn tiles(&self, phase: usize) -> usize {
-        if phase < 2 { self.split.tiles(phase) } else { pieces(self.pairs / 2 + 1, TILE) }
+        match (self.inverse, phase) {
+            (false, 0 | 1) => self.split.tiles(phase),
+            (true, 1 | 2) => self.split.tiles(phase - 1),
+            _ => pieces(self.pairs / 2 + 1, TILE),
+        }
     }
 
-    /// The lane as complex numbers.
+    /// The real lane as complex numbers.
     pub fn pairs_of(&self, lane: Axis) -> Axis {
         let dtype = if lane.dtype == DType::F32 { DType::C64 } else { DType::C128 };
         Axis { dtype, len: self.pairs, step: 2 * lane.step, ..lane }
     }
 
-    /// Where the transform of the pairs goes.
+    /// The transform of the pairs as a lane.
     pub fn spectrum_in<T: Number>(&self, room: *mut Complex<T>) -> Axis {
         let dtype = if size_of::<T>() == 4 { DType::C64 } else { DType::C128 };
-        Axis { ptr: room.cast(), dtype, len: self.pairs, step: size_of::<Complex<T>>() as isize }
+        Axis { ptr: room.cast(), dtype, len: self.pairs, step: size_of::<Complex<T>>() as isize, large: false }
+    }
+
+    /// Phase 0 of the way back: what the transform of the pairs was, times two, for a tile of the frequencies and their
+    /// counterparts.
+    ///
+    /// # Safety
+    /// `start` is a lane of the view, which has a place for each frequency; tiles write different places of `z`.
+    pub unsafe fn part<T: Number>(
+        &self,
+        from: Axis,
+        start: isize,
+        z: *mut Complex<T>,
+        tile: usize,
+    ) -> Result<(), LibraryError> {
+        let m = self.pairs;
+        let roots = Roots::new(2 * m, true)?;
+        for k in piece(m / 2 + 1, self.tiles(0), tile) {
+            let (mut a, mut b) = (from.get::<T>(start, k), from.get::<T>(start, m - k).conj());
+            if k == 0 {
+                // The spectrum of real numbers is real at zero and at the far end.
+                (a.im, b.im) = (T::zero(), T::zero());
+            }
+            let w = roots.at(k);
+            let odd = (a - b) * Complex::new(T::narrow(w.re), T::narrow(w.im));
+            let turned = Complex::new(-odd.im, odd.re);
+            *z.add(k) = a + b + turned;
+            if k > 0 {
+                *z.add(m - k) = (a + b - turned).conj();
+            }
+        }
+        Ok(())
     }
 
     /// Phase 2: a tile of the frequencies, each with its counterpart at the other end.

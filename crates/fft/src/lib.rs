@@ -8,4 +8,5 @@ mod plans;
 mod split;
 mod transform;
 
-pub use transform::{Fft, Kind};
+pub use numloom_library::Spectrum as Kind;
+pub use transform::Fft;

@@ -5,6 +5,7 @@
 use crate::lanes::{Axis, room};
 use crate::number::Number;
 use numloom_library::{LibraryError, piece, pieces};
+use numloom_loops as loops;
 use rustfft::num_complex::Complex;
 use std::f64::consts::TAU;
 
@@ -73,11 +74,8 @@ impl Split {
             for (k, c) in group.clone().enumerate() {
                 roots.turn(&mut z[k * rows..(k + 1) * rows], c);
             }
-            for r in 0..rows {
-                for (k, c) in group.clone().enumerate() {
-                    *middle.add(r * columns + c) = z[k * rows + r];
-                }
-            }
+            let (size, to) = (size_of::<Complex<T>>(), middle.add(group.start).cast());
+            loops::turn(size, width, rows, z.as_ptr().cast(), (rows * size) as isize, to, (columns * size) as isize);
         }
         Ok(())
     }
@@ -107,8 +105,7 @@ impl Split {
             plan.process_with_scratch(z, &mut scratch);
             let starts: Vec<isize> = group.map(|r| start + r as isize * to.step).collect();
             let spread = Axis { len: columns, step: to.step * rows as isize, ..to };
-            let z = z.as_ptr();
-            spread.scatter(&starts, |lane, i| *z.add(lane * columns + i) * scale);
+            spread.scatter_scaled(&starts, z, columns, scale);
         }
         Ok(())
     }

@@ -5,20 +5,11 @@ use crate::lanes::{Axis, room};
 use crate::number::Number;
 use crate::split::Split;
 use numloom_ir::DType;
-use numloom_library::{Args, LibraryError, LibraryOp, Scratch, Walk, piece, pieces, without};
+use numloom_library::{Args, Form, LibraryError, LibraryOp, Scratch, Spectrum as Kind, Walk, piece, pieces, without};
+use numloom_loops as loops;
 use rustfft::num_complex::Complex;
 use smallvec::{SmallVec, smallvec};
 use std::ops::Range;
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Kind {
-    /// As many complex numbers as the output has places along the axis.
-    Complex,
-    /// Real numbers to the half of their spectrum that is not redundant.
-    RealToHalf,
-    /// Such a half to real numbers.
-    HalfToReal,
-}
 
 /// Input x, output the transform of the first `n` elements along `axis` (zeros where there are fewer), times `scale`.
 /// Both have equal shapes apart from the axis.
@@ -38,7 +29,7 @@ pub struct Fft {
 const TILE: usize = 1 << 15;
 const GROUP: usize = 16;
 /// Elements of such a group.
-const GROUPED: usize = 1 << 14;
+const GROUPED: usize = 1 << 15;
 
 impl Fft {
     /// `in_place`: input and output are one and the same view.
@@ -67,8 +58,12 @@ impl Fft {
     }
 
     /// How a few long lanes of real numbers are.
-    fn half(&self, lane: Axis, lanes: usize) -> Option<Half> {
-        if self.kind == Kind::RealToHalf && lanes <= 2 { Half::new(self.n, lane) } else { None }
+    fn half(&self, from: Axis, to: Axis, lanes: usize) -> Option<Half> {
+        match self.kind {
+            Kind::RealToHalf if lanes <= 2 => Half::new(self.n, from, false),
+            Kind::HalfToReal if lanes <= 2 && from.len > self.n / 2 => Half::new(self.n, to, true),
+            _ => None,
+        }
     }
 
     fn tiles(&self, lanes: usize) -> usize {
@@ -95,17 +90,25 @@ impl Fft {
                 _ => split.rows(middle.as_ptr(), to, out_at, scale, tile % tiles),
             };
         }
-        if let Some(half) = self.half(from, lanes) {
+        if let Some(half) = self.half(from, to, lanes) {
             let (pairs, scale) = (self.n / 2, T::narrow(self.scale));
             let (lane, tiles) = (tile / half.tiles(phase), half.tiles(phase));
             let middle = self.middle.get::<Complex<T>>(lanes * pairs)?.add(lane * pairs);
             let spectrum = self.spectrum.get::<Complex<T>>(lanes * pairs)?.add(lane * pairs);
             walk.seek(lane);
             let [x_at, out_at] = walk.offsets;
+            let tile = tile % tiles;
+            if self.kind == Kind::HalfToReal {
+                return match phase {
+                    0 => half.part(from, x_at, spectrum, tile),
+                    1 => half.split.columns(half.spectrum_in(spectrum), 0, middle, tile),
+                    _ => half.split.rows(middle, half.pairs_of(to), out_at, scale, tile),
+                };
+            }
             return match phase {
-                0 => half.split.columns(half.pairs_of(from), x_at, middle, tile % tiles),
-                1 => half.split.rows(middle, half.spectrum_in(spectrum), 0, T::one(), tile % tiles),
-                _ => half.combine(spectrum, to, out_at, scale, tile % tiles),
+                0 => half.split.columns(half.pairs_of(from), x_at, middle, tile),
+                1 => half.split.rows(middle, half.spectrum_in(spectrum), 0, T::one(), tile),
+                _ => half.combine(spectrum, to, out_at, scale, tile),
             };
         }
         self.whole::<T>(from, to, walk, piece(lanes, self.tiles(lanes), tile))
@@ -134,6 +137,9 @@ impl Fft {
             }
             left -= ins.len();
             work.run(from, &ins, to, &outs)?;
+        }
+        if to.large {
+            loops::streamed();
         }
         Ok(())
     }
@@ -216,14 +222,20 @@ impl<T: Number> Work<T> {
                 if let ([start], true) = (outs, to.is_dense::<Complex<T>>()) {
                     let at = to.ptr.offset(*start).cast::<Complex<T>>();
                     if at.is_aligned() {
-                        // In the output itself; where input and output are one view, the lane is there already.
-                        let z = std::slice::from_raw_parts_mut(at, n);
-                        if from.ptr.offset(ins[0]).cast() != at {
+                        // In the output itself, unless that is large; where input and output are one view, the lane is
+                        // there already.
+                        let there = from.ptr.offset(ins[0]).cast() == at;
+                        let apart = to.large && !there;
+                        let z = if apart { &mut z[..n] } else { std::slice::from_raw_parts_mut(at, n) };
+                        if !there {
                             from.gather(ins, n, z);
                         }
                         plan.process_with_scratch(z, scratch);
                         if scale != T::one() {
                             z.iter_mut().for_each(|z| *z = *z * scale);
+                        }
+                        if apart {
+                            loops::stream(z.as_ptr().cast(), at.cast(), size_of_val(z));
                         }
                         return Ok(());
                     }
@@ -231,8 +243,7 @@ impl<T: Number> Work<T> {
                 let z = &mut z[..ins.len() * n];
                 from.gather(ins, n, z);
                 plan.process_with_scratch(z, scratch);
-                let z = z.as_ptr();
-                to.scatter(outs, |lane, i| *z.add(lane * n + i) * scale);
+                to.scatter_scaled(outs, z, n, scale);
             }
             Work::Full { half, n, inverse } => {
                 half.halves(from, ins);
@@ -249,8 +260,16 @@ impl<T: Number> Work<T> {
             Work::Half { .. } => {
                 self.halves(from, ins);
                 let Work::Half { plan, z, scale, .. } = self else { return Ok(()) };
-                let (bins, z, scale) = (plan.len() / 2 + 1, z.as_ptr(), *scale);
-                to.scatter(outs, |lane, i| *z.add(lane * bins + i) * scale);
+                let (bins, scale) = (plan.len() / 2 + 1, *scale);
+                if let ([start], true) = (outs, to.is_dense::<Complex<T>>() && to.large) {
+                    let z = &mut z[..bins];
+                    if scale != T::one() {
+                        z.iter_mut().for_each(|z| *z = *z * scale);
+                    }
+                    loops::stream(z.as_ptr().cast(), to.ptr.offset(*start), size_of_val(z));
+                    return Ok(());
+                }
+                to.scatter_scaled(outs, &mut z[..outs.len() * bins], bins, scale);
             }
             Work::Real { plan, z, x, scratch, scale } => {
                 let n = plan.len();
@@ -293,6 +312,11 @@ impl LibraryOp for Fft {
         }
     }
 
+    fn form(&self) -> Form {
+        let Fft { kind: spectrum, axis, n, inverse, scale, .. } = *self;
+        Form::Fourier { spectrum, axis, n, inverse, scale }
+    }
+
     fn phases(&self, args: &Args) -> SmallVec<[usize; 4]> {
         if !self.fits(args) {
             return smallvec![1];
@@ -301,7 +325,8 @@ impl LibraryOp for Fft {
         if lanes == 0 {
             return smallvec![0];
         }
-        if let Some(half) = self.half(Axis::of(&args.ins[0], self.axis), lanes) {
+        let [from, to] = [&args.ins[0], &args.outs[0]].map(|view| Axis::of(view, self.axis));
+        if let Some(half) = self.half(from, to, lanes) {
             return (0..3).map(|phase| lanes * half.tiles(phase)).collect();
         }
         match self.split(lanes) {

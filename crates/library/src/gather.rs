@@ -1,10 +1,13 @@
 //! Reading through integer index arrays (`take`, `x[i, j]`).
 
 use crate::element::with_size;
-use crate::index::{Indexed, Indexing, Mode};
+use crate::index::{BLOCK, Indexed, Indexing, Mode};
 use crate::walk::{Walk, ensure, ensure_operands, piece, pieces};
-use crate::{Args, Form, LibraryError, LibraryOp, RawView};
+use crate::{Args, Form, LARGE, LibraryError, LibraryOp, RawView};
+use numloom_loops::{stream, streamed};
 use smallvec::{SmallVec, smallvec};
+use std::mem::MaybeUninit;
+use std::ops::Range;
 
 /// `out[i..., r...] = x[index_0[i...], index_1[i...], ..., r...]`.
 ///
@@ -16,6 +19,52 @@ pub struct Take {
 
 /// Elements of a tile.
 const TILE: usize = 1 << 16;
+/// Elements of a rest that are read at a time where neighbours of theirs belong to other positions.
+const STRIP: usize = 32;
+/// Bytes of a row that is written past the caches by itself.
+const LONG: usize = 4096;
+
+/// How reading is divided: pieces of the positions, and of the rest for each of them.
+struct Cut {
+    positions: usize,
+    rests: usize,
+    /// Along the positions, for each element of the rest; else along the rest, for each position.
+    inside: bool,
+}
+
+impl Cut {
+    fn new(x: &RawView, out: &RawView, count: usize, nd: usize) -> Cut {
+        let positions: usize = out.shape[..nd].iter().product();
+        let n: usize = x.shape[count..].iter().product();
+        // With nothing to copy the indices are still checked.
+        let rows = if positions == 0 { 0 } else { pieces(positions * n.max(1), TILE).min(positions) };
+        if n <= 1 || positions == 0 {
+            return Cut { positions: rows, rests: 1, inside: true };
+        }
+        let step = |shape: &[usize], strides: &[isize]| {
+            let steps = shape.iter().zip(strides).filter(|(n, _)| **n > 1).map(|(_, s)| s.unsigned_abs());
+            steps.min().unwrap_or(usize::MAX)
+        };
+        let along = step(&out.shape[..nd], &out.strides[..nd]);
+        let within = step(&out.shape[nd..], &out.strides[nd..]);
+        let source = step(&x.shape[count..], &x.strides[count..]);
+        if along < within {
+            let parts = pieces(positions, TILE);
+            return Cut { positions: parts, rests: pieces(n * positions.min(TILE), TILE).min(n), inside: true };
+        }
+        // A line of the source has elements of several positions.
+        let strips = source > step(&x.shape[..count], &x.strides[..count]) && n >= 2 * STRIP;
+        if strips && positions >= STRIP {
+            let parts = pieces(positions * STRIP, TILE);
+            return Cut { positions: parts, rests: pieces(n, STRIP), inside: false };
+        }
+        Cut { positions: rows, rests: 1, inside: false }
+    }
+
+    fn tiles(&self) -> usize {
+        self.positions * self.rests
+    }
+}
 
 impl Take {
     /// `axes` are the numbers of the indexed axes in the user's array, for the words of errors.
@@ -23,17 +72,14 @@ impl Take {
         Take { indexing: Indexing::new(axes, mode) }
     }
 
-    fn plan<'a>(&'a self, args: &'a Args) -> Result<(Indexed<'a>, usize), LibraryError> {
+    fn plan<'a>(&'a self, args: &'a Args) -> Result<(Indexed<'a>, Cut), LibraryError> {
         let name = self.name();
         ensure_operands(args, args.ins.len().max(2), 1, name)?;
         let (x, out) = (&args.ins[0], &args.outs[0]);
         ensure(x.dtype == out.dtype, name, "dtypes differ")?;
         let indexed = self.indexing.of(x, &args.ins[1..], out, name)?;
-        let positions = indexed.positions();
-        let rest: usize = x.shape[args.ins.len() - 1..].iter().product();
-        // With nothing to copy the indices are still checked.
-        let tiles = if positions == 0 { 0 } else { pieces(positions * rest.max(1), TILE).min(positions) };
-        Ok((indexed, tiles))
+        let cut = Cut::new(x, out, args.ins.len() - 1, indexed.indices[0].shape.len());
+        Ok((indexed, cut))
     }
 }
 
@@ -49,39 +95,73 @@ impl LibraryOp for Take {
     fn phases(&self, args: &Args) -> SmallVec<[usize; 4]> {
         match self.plan(args) {
             // NumPy looks for a bad index in one array after another, so these are checked apart.
-            Ok((indexed, tiles)) if indexed.indices.len() > 1 => smallvec![indexed.check_tiles(), tiles],
-            Ok((_, tiles)) => smallvec![tiles],
+            Ok((indexed, cut)) if indexed.indices.len() > 1 => smallvec![indexed.check_tiles(), cut.tiles()],
+            Ok((_, cut)) => smallvec![cut.tiles()],
             Err(_) => smallvec![1],
         }
     }
 
     unsafe fn run(&self, args: &Args, phase: usize, tile: usize) -> Result<(), LibraryError> {
-        let (indexed, tiles) = self.plan(args)?;
+        let (indexed, cut) = self.plan(args)?;
         if indexed.indices.len() > 1 && phase == 0 {
-            return indexed.check(tile);
+            return indexed.check(tile).map(|_| ());
         }
         let (x, out) = (&args.ins[0], &args.outs[0]);
-        let range = piece(indexed.positions(), tiles, tile);
-        let count = indexed.indices.len();
-        let nd = out.shape.len() - (x.shape.len() - count);
+        let range = piece(indexed.positions(), cut.positions, tile / cut.rests);
+        let (count, nd) = (indexed.indices.len(), indexed.indices[0].shape.len());
         let rest = Rest::new(&x.shape[count..], [&x.strides[count..], &out.strides[nd..]]);
-        if rest.n == 1 {
-            return with_size!(x.dtype.size(), T => gather::<T>(&indexed, out, nd, range));
+        let part = piece(rest.n, cut.rests, tile % cut.rests);
+        let large = out.size() * x.dtype.size() >= LARGE;
+        let done = if cut.inside && !part.is_empty() {
+            with_size!(x.dtype.size(), T => gather::<T>(&indexed, out, nd, range, &rest, part, large))
+        } else {
+            rows(&indexed, out, nd, range, &rest, part, large)
+        };
+        if large {
+            streamed();
         }
-        let mut to = Walk::new(&out.shape[..nd], [&out.strides[..nd]]);
-        to.seek(range.start);
-        let item = x.dtype.size();
-        indexed.offsets(range, |_, offsets| {
-            for (i, &offset) in offsets.iter().enumerate() {
-                if let Some(&ahead) = offsets.get(i + AHEAD / 2) {
-                    prefetch(x.ptr.wrapping_offset(ahead));
-                }
-                rest.copy(x.ptr.wrapping_offset(offset), out.ptr.offset(to.offsets[0]), item);
-                to.step();
-            }
-            Ok(())
-        })
+        done
     }
+}
+
+/// Rows, or strips of them.
+unsafe fn rows(
+    indexed: &Indexed,
+    out: &RawView,
+    nd: usize,
+    range: Range<usize>,
+    rest: &Rest<2>,
+    part: Range<usize>,
+    large: bool,
+) -> Result<(), LibraryError> {
+    let (x, item) = (indexed.base, indexed.base.dtype.size());
+    let mut to = Walk::new(&out.shape[..nd], [&out.strides[..nd]]);
+    to.seek(range.start);
+    let steps = rest.walk.single_run();
+    let dense = steps == Some([item as isize; 2]) && part.len() * item >= LONG && large;
+    indexed.offsets(range, |_, offsets| {
+        for (i, &offset) in offsets.iter().enumerate() {
+            let (from, into) = (x.ptr.wrapping_offset(offset), out.ptr.wrapping_offset(to.offsets[0]));
+            to.step();
+            if dense {
+                let skip = part.start * item;
+                stream(from.add(skip), into.add(skip), part.len() * item);
+                continue;
+            }
+            if let Some(&ahead) = offsets.get(i + AHEAD / 2) {
+                prefetch(x.ptr.wrapping_offset(ahead));
+            }
+            match steps {
+                Some(steps) => {
+                    let skip = steps.map(|s| s * part.start as isize);
+                    let (from, into) = (from.wrapping_offset(skip[0]), into.wrapping_offset(skip[1]));
+                    copy_run(from, steps[0], into, steps[1], part.len(), item);
+                }
+                None => rest.copy(from, into, part.clone(), item),
+            }
+        }
+        Ok(())
+    })
 }
 
 /// How many elements before its use a scattered element is asked for.
@@ -99,31 +179,45 @@ pub(crate) fn prefetch(address: *const u8) {
     let _ = address;
 }
 
-/// Single elements into output runs.
+/// Single elements into runs of the output, for each element of a part of the rest.
 unsafe fn gather<T: Copy>(
     indexed: &Indexed,
     out: &RawView,
     nd: usize,
-    range: std::ops::Range<usize>,
+    range: Range<usize>,
+    rest: &Rest<2>,
+    part: Range<usize>,
+    large: bool,
 ) -> Result<(), LibraryError> {
-    let base = indexed.base.ptr;
     let mut to = Walk::new(&out.shape[..nd], [&out.strides[..nd]]);
     let mut at = range.start;
+    let mut beside = rest.walk.clone();
     to.runs(range, |[offset], [step], n| {
         let dst = out.ptr.offset(offset);
         let start = at;
         at += n;
+        let mut read = [MaybeUninit::<T>::uninit(); BLOCK];
         indexed.offsets(start..start + n, |i, offsets| {
             let dst = dst.offset((i - start) as isize * step);
-            let read = |offset: isize| (base.offset(offset) as *const T).read_unaligned();
-            if step == size_of::<T>() as isize {
-                for (i, &offset) in offsets.iter().enumerate() {
-                    (dst as *mut T).add(i).write_unaligned(read(offset));
+            beside.seek(part.start);
+            for _ in part.clone() {
+                let (base, dst) = (indexed.base.ptr.offset(beside.offsets[0]), dst.offset(beside.offsets[1]));
+                let element = |offset: isize| (base.offset(offset) as *const T).read_unaligned();
+                if step != size_of::<T>() as isize {
+                    for (i, &offset) in offsets.iter().enumerate() {
+                        (dst.offset(i as isize * step) as *mut T).write_unaligned(element(offset));
+                    }
+                } else if large {
+                    for (read, &offset) in read.iter_mut().zip(offsets) {
+                        read.write(element(offset));
+                    }
+                    stream(read.as_ptr().cast(), dst, offsets.len() * size_of::<T>());
+                } else {
+                    for (i, &offset) in offsets.iter().enumerate() {
+                        (dst as *mut T).add(i).write_unaligned(element(offset));
+                    }
                 }
-            } else {
-                for (i, &offset) in offsets.iter().enumerate() {
-                    (dst.offset(i as isize * step) as *mut T).write_unaligned(read(offset));
-                }
+                beside.step();
             }
             Ok(())
         })
@@ -143,14 +237,11 @@ impl<const N: usize> Rest<N> {
 }
 
 impl Rest<2> {
-    /// Copies from the first operand's base address to the second's.
+    /// Copies a part from the first operand's base address to the second's.
     #[inline]
-    pub unsafe fn copy(&self, from: *const u8, to: *mut u8, item: usize) {
-        if let Some(steps) = self.walk.single_run() {
-            return copy_run(from, steps[0], to, steps[1], self.n, item);
-        }
+    unsafe fn copy(&self, from: *const u8, to: *mut u8, part: Range<usize>, item: usize) {
         let mut walk = self.walk.clone();
-        let _ = walk.runs::<LibraryError>(0..self.n, |[src, dst], steps, n| {
+        let _ = walk.runs::<LibraryError>(part, |[src, dst], steps, n| {
             copy_run(from.offset(src), steps[0], to.offset(dst), steps[1], n, item);
             Ok(())
         });

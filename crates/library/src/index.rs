@@ -78,7 +78,7 @@ impl Indexed<'_> {
         self.indices[0].size()
     }
 
-    fn check_pieces(&self) -> usize {
+    pub fn check_pieces(&self) -> usize {
         pieces(self.positions(), CHECKED)
     }
 
@@ -86,31 +86,58 @@ impl Indexed<'_> {
         if self.positions() == 0 { 0 } else { self.check_pieces() * self.indices.len() }
     }
 
-    /// Checks one piece of one index array; tiles come in the order in which NumPy looks.
+    /// The positions of a piece that is checked at a time.
+    pub fn piece(&self, part: usize) -> Range<usize> {
+        piece(self.positions(), self.check_pieces(), part)
+    }
+
+    /// Checks one piece of one index array, and answers between which places on its axis the indices lie; tiles come
+    /// in the order in which NumPy looks.
     ///
     /// # Safety
     /// The index arrays must be readable.
-    pub unsafe fn check(&self, tile: usize) -> Result<(), LibraryError> {
+    pub unsafe fn check(&self, tile: usize) -> Result<[i64; 2], LibraryError> {
         let (k, part) = (tile / self.check_pieces(), tile % self.check_pieces());
-        let (index, extent) = (&self.indices[k], self.base.shape[k]);
-        let range = piece(self.positions(), self.check_pieces(), part);
-        Walk::new(&index.shape, [&index.strides]).runs(range, |[at], [step], n| {
-            // One pass that only looks whether anything is wrong is cheap and vectorises.
+        let (index, extent) = (&self.indices[k], self.base.shape[k] as i64);
+        let mut reach = [i64::MAX, i64::MIN];
+        Walk::new(&index.shape, [&index.strides]).runs(self.piece(part), |[at], [step], n| {
+            // One pass that only looks how far they reach is cheap and vectorises.
             let start = index.ptr.offset(at);
             let n = if step == 0 { 1 } else { n };
-            let mut wrong = false;
-            for i in 0..n as isize {
-                let v = (start.offset(i * step) as *const i64).read_unaligned();
-                wrong |= (v >= extent as i64) | (v < -(extent as i64));
-            }
-            if !wrong || (self.how.mode != Mode::Raise && extent > 0) {
+            let read = |i: usize| (start.offset(i as isize * step) as *const i64).read_unaligned();
+            let [low, high] = vectorized(
+                #[inline(always)]
+                || {
+                    if step == size_of::<i64>() as isize {
+                        extremes(n, |i| (start as *const i64).add(i).read_unaligned(), extent)
+                    } else {
+                        extremes(n, read, extent)
+                    }
+                },
+            );
+            if low >= 0 && high < extent {
+                reach = [reach[0].min(low), reach[1].max(high)];
                 return Ok(());
             }
-            for i in 0..n as isize {
-                self.place(k, (start.offset(i * step) as *const i64).read_unaligned())?;
+            reach = [0, extent - 1];
+            if self.how.mode == Mode::Raise || extent == 0 {
+                for i in 0..n {
+                    self.place(k, read(i))?;
+                }
             }
             Ok(())
-        })
+        })?;
+        Ok(reach)
+    }
+
+    /// Between which offsets in the base the positions of a piece lie, from what `check` has answered for the tiles.
+    pub fn reach(&self, checked: &[[i64; 2]], part: usize) -> [isize; 2] {
+        let mut sum = [0, 0];
+        for (k, stride) in self.base.strides[..self.indices.len()].iter().enumerate() {
+            let [low, high] = checked[k * self.check_pieces() + part].map(|place| place as isize * stride);
+            sum = [sum[0] + low.min(high), sum[1] + low.max(high)];
+        }
+        sum
     }
 
     /// Where index `v` of index array `k` lies on its axis.
@@ -187,12 +214,43 @@ impl Indexed<'_> {
         if inside {
             return Ok(());
         }
+        if self.how.mode == Mode::Clip && extent > 0 {
+            vectorized(
+                #[inline(always)]
+                || {
+                    if step == size_of::<i64>() as isize {
+                        add_clipped(to, |i| (from as *const i64).add(i).read_unaligned(), extent, stride, k == 0)
+                    } else {
+                        let read = |i: usize| (from.offset(i as isize * step) as *const i64).read_unaligned();
+                        add_clipped(to, read, extent, stride, k == 0)
+                    }
+                },
+            );
+            return Ok(());
+        }
         for (i, to) in to.iter_mut().enumerate() {
             let v = (from.offset(i as isize * step) as *const i64).read_unaligned();
             let place = if v < lowest { self.outside(k, v)? } else { self.place(k, v)? };
             *to = if k == 0 { 0 } else { *to } + place as isize * stride;
         }
         Ok(())
+    }
+}
+
+/// The smallest and the largest of indices, negative ones counted from the end of their axis.
+#[inline(always)]
+fn extremes(n: usize, read: impl Fn(usize) -> i64, extent: i64) -> [i64; 2] {
+    (0..n).fold([i64::MAX, i64::MIN], |[low, high], i| {
+        let place = read(i) + ((read(i) >> 63) & extent);
+        [low.min(place), high.max(place)]
+    })
+}
+
+/// The offsets of indices, those outside moved to the nearer end of the axis.
+#[inline(always)]
+fn add_clipped(to: &mut [isize], read: impl Fn(usize) -> i64, extent: i64, stride: isize, first: bool) {
+    for (i, to) in to.iter_mut().enumerate() {
+        *to = if first { 0 } else { *to } + read(i).clamp(0, extent - 1) as isize * stride;
     }
 }
 

@@ -53,6 +53,9 @@ pub use walk::{Walk, piece, pieces, without};
 use numloom_ir::{DType, Dims, ScalarOp, Strides};
 use smallvec::SmallVec;
 
+/// Bytes of an output from which on it is written past the caches.
+pub const LARGE: usize = 16 << 20;
+
 /// The bytes of a view: where element zero lies and how to walk. Strides are in bytes.
 #[derive(Clone, Debug)]
 pub struct RawView {
@@ -95,9 +98,10 @@ pub enum Form {
         op: Option<ScalarOp>,
         axis: usize,
     },
-    /// A whole sort of one axis, or the places that would sort it.
+    /// A whole sort of one axis, or the places that would sort it; `stable`: what is equal keeps its order.
     Sort {
         places: bool,
+        stable: bool,
     },
     /// Places of the largest or smallest along an axis, or of the whole input.
     Extreme {
@@ -114,7 +118,38 @@ pub enum Form {
         mode: Mode,
     },
     CountTrue,
+    /// Places in a sorted array; `right`: behind what is equal.
+    SearchSorted {
+        right: bool,
+    },
+    /// A factorisation by its name in the table of `numloom-linalg`: how many trailing axes of each input and output belong
+    /// to one matrix, and the row's option.
+    Factor {
+        name: &'static str,
+        ins: &'static [usize],
+        outs: &'static [usize],
+        option: bool,
+    },
+    /// A Fourier transform of `n` points along an axis, times `scale`.
+    Fourier {
+        spectrum: Spectrum,
+        axis: usize,
+        n: usize,
+        inverse: bool,
+        scale: f64,
+    },
     Other,
+}
+
+/// What a Fourier transform goes from and to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Spectrum {
+    /// As many complex numbers as the output has places along the axis.
+    Complex,
+    /// Real numbers to the half of their spectrum that is not redundant.
+    RealToHalf,
+    /// Such a half to real numbers.
+    HalfToReal,
 }
 
 /// One call of a library operation. It lives for one call, so it may keep scratch between phases.

@@ -1,5 +1,6 @@
-//! Matrix products. Floats and complex numbers go through the `gemm` crate tile by tile; products with a
-//! vector are in `matvec.rs`; integers and bools have a kernel of their own.
+//! Matrix products. Large ones of floats and complex numbers are BLAS's, where there is one and the matrices lie as it
+//! can read them; the others go through the `gemm` crate tile by tile. Products with a vector are in `matvec.rs`;
+//! integers and bools have a kernel of their own.
 
 use crate::element::{Complex32, Complex64, Element, Truth, read_run, write_run};
 use crate::matvec;
@@ -7,6 +8,7 @@ use crate::scratch::{Buffer, Scratch};
 use crate::vector::vectorized;
 use crate::walk::{Walk, ensure, ensure_operands, piece, pieces};
 use crate::{Args, Form, LibraryError, LibraryOp, RawView};
+use numloom_blas::{Blas, Strided};
 use numloom_ir::DType;
 use smallvec::{SmallVec, smallvec};
 use std::ops::Range;
@@ -24,6 +26,8 @@ const SIDE: usize = 384;
 const TILE_WORK: usize = 1 << 20;
 /// Summands of a tile when the result is too small to be cut.
 const DEPTH: usize = 8192;
+/// Multiplications of a product that is worth all threads of a BLAS.
+const LARGE: usize = 1 << 24;
 /// Products of at most this many multiplications do not repay the packing of a GEMM.
 const TINY: usize = 512;
 
@@ -49,6 +53,14 @@ pub(crate) trait Product: Element {
         b: Matrix<Self>,
         dst: Matrix<Self>,
     ) -> Result<(), LibraryError>;
+
+    /// The same by a BLAS, with all its threads; whether it could be done.
+    ///
+    /// # Safety
+    /// As for `product`.
+    unsafe fn by_blas(_: &Blas, _: [usize; 3], _: Matrix<Self>, _: Matrix<Self>, _: Matrix<Self>) -> bool {
+        false
+    }
 }
 
 macro_rules! gemm_products {
@@ -68,6 +80,14 @@ macro_rules! gemm_products {
                     <$t>::ZERO, $one, false, false, false, gemm::Parallelism::None,
                 );
                 Ok(())
+            }
+
+            unsafe fn by_blas(
+                blas: &Blas, sides: [usize; 3], a: Matrix<Self>, b: Matrix<Self>, dst: Matrix<Self>,
+            ) -> bool {
+                let [a, b, dst] =
+                    [a, b, dst].map(|x| Strided { ptr: x.ptr, row_step: x.row_step, col_step: x.col_step });
+                numloom_blas::product(blas, sides, a, b, dst)
             }
         }
     )*};
@@ -222,6 +242,22 @@ enum Grid {
         parts: usize,
     },
     Vector(matvec::Plan),
+    /// Each product at once, by a library that divides it itself.
+    Blas(&'static Blas),
+}
+
+/// The BLAS for large products of these operands, if there is one that can read them all.
+fn blas_for(args: &Args, m: usize, n: usize, k: usize) -> Option<&'static Blas> {
+    let sides = [(m, k), (k, n), (m, n)];
+    let readable = |(view, (rows, cols)): (&RawView, (usize, usize))| {
+        let (item, steps) = (view.dtype.size() as isize, last_two(view));
+        // A complex number is aligned as its parts are.
+        let aligned =
+            (view.ptr as usize).is_multiple_of(view.dtype.size().min(8)) && view.strides.iter().all(|s| s % item == 0);
+        aligned && numloom_blas::fits(rows, cols, steps.map(|s| s / item))
+    };
+    let known = matches!(args.outs[0].dtype, DType::F32 | DType::F64 | DType::C64 | DType::C128);
+    (known && args.ins.iter().chain(&args.outs).zip(sides).all(readable)).then(numloom_blas::get).flatten()
 }
 
 impl MatMul {
@@ -252,6 +288,10 @@ impl MatMul {
             Grid::Vector(matvec::Plan::new(m.max(n), k, row.unsigned_abs() < col.unsigned_abs()))
         } else if work <= TILE_WORK {
             Grid::Batches { tiles: batch }
+        } else if work >= LARGE
+            && let Some(blas) = blas_for(args, m, n, k)
+        {
+            Grid::Blas(blas)
         } else if pieces(m, SIDE) * pieces(n, SIDE) == 1 && k >= 2 * DEPTH {
             Grid::Depth { parts: pieces(k, DEPTH) }
         } else {
@@ -284,8 +324,15 @@ impl MatMul {
         match &plan.grid {
             Grid::Nothing => Ok(()),
             Grid::Batches { tiles } => {
+                let vector = (m == 1 || n == 1) && m * n * k > TINY;
                 for i in piece(plan.batch, *tiles, tile) {
-                    block::<T>(args, Self::operands(args, i), 0..m, 0..n, k)?;
+                    let operands = Self::operands(args, i);
+                    if vector {
+                        let cut = matvec::Plan::whole(m.max(n), k);
+                        matvec::Call::<T>::new(args, operands, m, n, k).tile(&cut, 0, std::ptr::null_mut())?;
+                    } else {
+                        block::<T>(args, operands, 0..m, 0..n, k)?;
+                    }
                 }
                 Ok(())
             }
@@ -312,6 +359,17 @@ impl MatMul {
                 let [_, _, c] = Self::operands(args, tile);
                 store(sum, &args.outs[0], c, m, n);
                 Ok(())
+            }
+            Grid::Blas(blas) => {
+                let [pa, pb, pc] = Self::operands(args, tile);
+                let (a, b) =
+                    (fetch::<T>(&args.ins[0], pa, m, k, &mut None)?, fetch(&args.ins[1], pb, k, n, &mut None)?);
+                let c = fetch::<T>(&args.outs[0], pc, m, n, &mut None)?;
+                if T::by_blas(blas, [m, n, k], a, b, c) {
+                    Ok(())
+                } else {
+                    block::<T>(args, [pa, pb, pc], 0..m, 0..n, k)
+                }
             }
             Grid::Vector(cut) => {
                 let (phase_tiles, chunks) = (cut.tiles(), cut.sums());
@@ -403,6 +461,7 @@ impl LibraryOp for MatMul {
         match plan.grid {
             Grid::Nothing => smallvec![0],
             Grid::Batches { tiles } => smallvec![tiles],
+            Grid::Blas(_) => smallvec![plan.batch],
             Grid::Blocks { rows, cols } => smallvec![plan.batch * rows * cols],
             Grid::Depth { parts } => smallvec![plan.batch * parts, plan.batch],
             Grid::Vector(cut) if cut.sums() > 1 => smallvec![plan.batch * cut.tiles(), plan.batch],

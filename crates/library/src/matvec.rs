@@ -43,6 +43,11 @@ impl Plan {
         Plan { len, depth, blocks, chunks }
     }
 
+    /// All of it as one tile.
+    pub fn whole(len: usize, depth: usize) -> Plan {
+        Plan { len, depth, blocks: 1, chunks: 1 }
+    }
+
     pub fn tiles(&self) -> usize {
         self.blocks * self.chunks
     }

@@ -7,6 +7,7 @@ use crate::vector::vectorized;
 use crate::walk::{Walk, ensure, ensure_operands, piece, pieces};
 use crate::{Args, Form, LibraryError, LibraryOp, RawView};
 use numloom_ir::{DType, Dims};
+use numloom_loops::{compress, expand};
 use smallvec::{SmallVec, smallvec};
 use std::ops::Range;
 
@@ -154,7 +155,7 @@ impl LibraryOp for Pack {
 unsafe fn pack_dense<T: Copy>(from: *const T, test: *const u8, n: usize, to: *mut T, room: usize) -> usize {
     #[cfg(target_arch = "x86_64")]
     if matches!(size_of::<T>(), 4 | 8) && is_x86_feature_detected!("avx512vl") && is_x86_feature_detected!("avx512bw") {
-        return compress(from, test, n, to, room);
+        return compress_with_room(from, test, n, to, room);
     }
     pack_tail(from, test, 0..n, to, 0, room)
 }
@@ -181,7 +182,7 @@ unsafe fn pack_tail<T: Copy>(
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,popcnt")]
-unsafe fn compress<T: Copy>(from: *const T, test: *const u8, n: usize, to: *mut T, room: usize) -> usize {
+unsafe fn compress_with_room<T: Copy>(from: *const T, test: *const u8, n: usize, to: *mut T, room: usize) -> usize {
     use std::arch::x86_64::*;
     let (mut i, mut kept) = (0, 0);
     while i + 16 <= n && kept + 16 <= room {
@@ -255,6 +256,11 @@ impl LibraryOp for Unpack {
         let mut walk = Walk::new(&x.shape, [&x.strides, &mask.strides]);
         walk.runs(piece(size, chunks(size), tile), |[to, test], [to_step, test_step], n| {
             let (to, test) = (x.ptr.offset(to), mask.ptr.offset(test));
+            let item = x.dtype.size() as isize;
+            if test_step == 1 && to_step == item && step == item && matches!(item, 4 | 8) {
+                at += expand(item as usize, n, values.ptr.offset(at as isize * step), test, to);
+                return Ok(());
+            }
             with_size!(x.dtype.size(), T => {
                 for i in 0..n as isize {
                     let hit = *test.offset(i * test_step) != 0;
@@ -377,6 +383,12 @@ unsafe fn coordinates<T: Element>(mask: &RawView, outs: &[RawView], range: Range
         }
         let from = flat % width;
         let to = width.min(from + range.end - flat);
+        let dense = outs.iter().all(|out| out.strides[0] == size_of::<i64>() as isize && out.is_aligned());
+        if mask.dtype == DType::Bool && step == 1 && dense {
+            at += places_in_row(start, from..to, &index, outs, at);
+            flat += to - from;
+            continue;
+        }
         for j in from..to {
             if (start.offset(j as isize * step) as *const T).read_unaligned().truth() {
                 for (axis, out) in outs.iter().enumerate() {
@@ -388,4 +400,28 @@ unsafe fn coordinates<T: Element>(mask: &RawView, outs: &[RawView], range: Range
         }
         flat += to - from;
     }
+}
+
+/// Places that are looked at together.
+const PLACES: usize = 1024;
+
+/// Writes the coordinates of the trues among places `range` of a dense row, from position `at` of dense outputs on;
+/// answers how many there are.
+unsafe fn places_in_row(row: *const u8, range: Range<usize>, index: &[usize], outs: &[RawView], at: usize) -> usize {
+    let (last, others) = outs.split_last().expect("a mask has an axis");
+    let mut found = 0;
+    let mut places = [0i64; PLACES];
+    for first in range.clone().step_by(PLACES) {
+        let n = PLACES.min(range.end - first);
+        vectorized(
+            #[inline(always)]
+            || places.iter_mut().enumerate().for_each(|(i, place)| *place = (first + i) as i64),
+        );
+        let to = (last.ptr as *mut i64).add(at + found);
+        found += compress(size_of::<i64>(), n, places.as_ptr().cast(), row.add(first), to.cast());
+    }
+    for (out, &i) in others.iter().zip(index) {
+        std::slice::from_raw_parts_mut((out.ptr as *mut i64).add(at), found).fill(i as i64);
+    }
+    found
 }

@@ -5,8 +5,9 @@ use crate::fold::{Combine, Fold, with_fold};
 use crate::scratch::Scratch;
 use crate::vector::vectorized;
 use crate::walk::{Walk, ensure, ensure_operands, piece, pieces, without};
-use crate::{Args, Form, LibraryError, LibraryOp, RawView};
+use crate::{Args, Form, LARGE, LibraryError, LibraryOp, RawView};
 use numloom_ir::{DType, Dims, ScalarOp, Strides};
+use numloom_loops::{stream, streamed};
 use smallvec::{SmallVec, smallvec};
 use std::mem::MaybeUninit;
 use std::ops::Range;
@@ -29,6 +30,10 @@ const COLUMNS: usize = 256;
 const BLOCK: usize = 256;
 /// Running folds that hide the latency of one.
 const LANES: usize = 32;
+
+fn is_large(out: &RawView) -> bool {
+    out.size() * out.dtype.size() >= LARGE
+}
 
 /// How a call is cut.
 enum Cut {
@@ -65,6 +70,8 @@ struct Lane<'a> {
     src_step: isize,
     dst: *mut u8,
     dst_step: isize,
+    /// Whether the output is dense here and larger than the caches, so that it is written past them.
+    stream: bool,
 }
 
 impl Accumulate {
@@ -107,6 +114,7 @@ impl Accumulate {
             src_step,
             dst: out.ptr.offset(offsets[1] + at as isize * dst_step),
             dst_step,
+            stream: is_large(out),
         }
     }
 
@@ -188,13 +196,21 @@ impl Lane<'_> {
 
     unsafe fn scan_from<T: Element, F: Combine<T>>(&mut self, f: F, mut acc: T, n: usize) {
         let mut buffer = MaybeUninit::<[T; BLOCK]>::uninit();
+        let mut made = MaybeUninit::<[T; BLOCK]>::uninit();
         let mut at = 0;
         while at < n {
             let len = BLOCK.min(n - at);
             let src = self.src.offset(at as isize * self.src_step);
             let block = read_block::<T>(self.x.dtype, src, self.src_step, len, &mut buffer);
             let dst = self.dst.offset(at as isize * self.dst_step);
-            if self.dst_step == size_of::<T>() as isize {
+            if self.dst_step == size_of::<T>() as isize && self.stream {
+                let made = made.as_mut_ptr() as *mut T;
+                for i in 0..len {
+                    acc = f.combine(acc, *block.add(i));
+                    made.add(i).write(acc);
+                }
+                stream(made as *const u8, dst, len * size_of::<T>());
+            } else if self.dst_step == size_of::<T>() as isize {
                 for i in 0..len {
                     acc = f.combine(acc, *block.add(i));
                     (dst as *mut T).add(i).write_unaligned(acc);
@@ -235,15 +251,19 @@ impl Lane<'_> {
                             sums[j] = f.combine(sums[j], *values.add(j));
                         }
                     }
-                    if across[1] == item {
-                        std::ptr::copy_nonoverlapping(sums.as_ptr() as *const u8, dst, columns * size_of::<T>());
-                    } else {
+                    if across[1] != item {
                         for j in 0..columns {
                             (dst.offset(j as isize * across[1]) as *mut T).write_unaligned(sums[j]);
                         }
                     }
                 },
             );
+            let (made, bytes) = (sums.as_ptr() as *const u8, columns * size_of::<T>());
+            if across[1] == item && self.stream {
+                stream(made, dst, bytes);
+            } else if across[1] == item {
+                std::ptr::copy_nonoverlapping(made, dst, bytes);
+            }
         }
     }
 }
@@ -345,7 +365,12 @@ impl LibraryOp for Accumulate {
 
     unsafe fn run(&self, args: &Args, phase: usize, tile: usize) -> Result<(), LibraryError> {
         let plan = self.plan(args)?;
-        with_fold!(self.fold, args.outs[0].dtype, T, f => self.run_typed::<T, _>(f, args, &plan, phase, tile))
+        let out = &args.outs[0];
+        let done = with_fold!(self.fold, out.dtype, T, f => self.run_typed::<T, _>(f, args, &plan, phase, tile));
+        if is_large(out) {
+            streamed();
+        }
+        done
     }
 
     /// Every input element is read before the output element of the same place is written.

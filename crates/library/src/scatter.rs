@@ -7,9 +7,13 @@ use crate::element::with_size;
 use crate::fold::{Combine, Fold, with_fold};
 use crate::gather::{AHEAD, Rest, copy_run, prefetch};
 use crate::index::{BLOCK, Indexed, Indexing, Mode};
+use crate::scratch::Scratch;
+use crate::vector::vectorized;
 use crate::walk::{Walk, ensure, ensure_operands, piece, pieces};
-use crate::{Args, Form, LibraryError, LibraryOp};
-use numloom_ir::Dims;
+use crate::{Args, Form, LARGE, LibraryError, LibraryOp};
+use numloom_ir::overlap::self_overlaps;
+use numloom_ir::{Dims, View};
+use numloom_loops::{compress, stream, streamed};
 use smallvec::{SmallVec, smallvec};
 use std::ops::Range;
 
@@ -22,11 +26,12 @@ const REST: usize = 256;
 /// The output is `x` with its indexed axes at the front, and keeps what is not written.
 pub struct Put {
     indexing: Indexing,
+    checked: Scratch,
 }
 
 impl Put {
     pub fn new(axes: &[usize], mode: Mode) -> Put {
-        Put { indexing: Indexing::new(axes, mode) }
+        Put { indexing: Indexing::new(axes, mode), checked: Scratch::default() }
     }
 }
 
@@ -36,12 +41,13 @@ pub struct ScatterApply {
     indexing: Indexing,
     fold: Fold,
     ufunc: &'static str,
+    checked: Scratch,
 }
 
 impl ScatterApply {
     /// `ufunc` is named in warnings.
     pub fn new(axes: &[usize], fold: Fold, ufunc: &'static str) -> ScatterApply {
-        ScatterApply { indexing: Indexing::new(axes, Mode::Raise), fold, ufunc }
+        ScatterApply { indexing: Indexing::new(axes, Mode::Raise), fold, ufunc, checked: Scratch::default() }
     }
 }
 
@@ -69,15 +75,19 @@ enum Cut {
         axis: usize,
         tiles: usize,
     },
-    /// By where the places lie: a tile looks at all positions and takes those in its range of offsets.
+    /// By where the places lie: a tile looks at all positions that may be in its range of offsets.
     Places {
         tiles: usize,
     },
 }
 
-/// Positions that repay being looked at by several tiles, and the most tiles to do so.
+/// Elements that repay a tile of their own.
 const MANY: usize = 1 << 16;
-const MOST_TILES: usize = 4;
+/// The most tiles, by the bytes of a row. Each tile reads all indices, and of short rows nearly all lines of the values,
+/// whether they are its own or not.
+const MOST_TILES: [(usize, usize); 3] = [(64, 2), (2048, 4), (usize::MAX, 16)];
+/// Bytes of a row that is written past the caches.
+const LONG: usize = 4096;
 
 fn cut(indexed: &Indexed) -> Cut {
     let (base, count, positions) = (indexed.base, indexed.indices.len(), indexed.positions());
@@ -85,12 +95,20 @@ fn cut(indexed: &Indexed) -> Cut {
     if positions == 0 || rest == 0 {
         return Cut::Nothing;
     }
-    // Elements that overlap in part could belong to two tiles.
+    // What overlaps in part could belong to two tiles.
     let item = base.dtype.size();
-    let apart = base.strides.iter().all(|s| s.unsigned_abs().is_multiple_of(item));
+    let apart = if rest == 1 {
+        base.strides.iter().all(|s| s.unsigned_abs().is_multiple_of(item))
+    } else {
+        let view = View { dtype: base.dtype, offset: 0, shape: base.shape.clone(), strides: base.strides.clone() };
+        !self_overlaps(&view)
+    };
+    let most = MOST_TILES.iter().find(|(bytes, _)| rest * item < *bytes).map_or(1, |(_, tiles)| *tiles);
     match split_axis(indexed) {
+        _ if apart && positions > 1 && positions * rest >= 2 * MANY => {
+            Cut::Places { tiles: (positions * rest / MANY).min(most) }
+        }
         Some((axis, tiles)) if tiles > 1 => Cut::Rest { axis, tiles },
-        _ if apart && rest == 1 && positions >= 2 * MANY => Cut::Places { tiles: (positions / MANY).min(MOST_TILES) },
         _ => Cut::Whole,
     }
 }
@@ -104,78 +122,139 @@ fn phases(indexed: &Indexed) -> SmallVec<[usize; 4]> {
     smallvec![indexed.check_tiles(), tiles]
 }
 
-/// The offsets that belong to one of `tiles` parts of the base.
-fn places(indexed: &Indexed, tiles: usize, tile: usize) -> Range<isize> {
-    let (mut low, mut high) = (0, 0);
-    for k in 0..indexed.indices.len() {
-        let reach = (indexed.base.shape[k] as isize - 1).max(0) * indexed.base.strides[k];
-        low += reach.min(0);
-        high += reach.max(0);
-    }
-    let part = piece((high - low + 1) as usize, tiles, tile);
-    low + part.start as isize..low + part.end as isize
+/// Phase 0: checks a piece of an index array, and keeps how far it reaches.
+unsafe fn check(indexed: &Indexed, checked: &Scratch, tile: usize) -> Result<(), LibraryError> {
+    let reach = indexed.check(tile)?;
+    *checked.get::<[i64; 2]>(indexed.check_tiles())?.add(tile) = reach;
+    Ok(())
+}
+
+/// The part of a base that a tile writes to: all of it, some of the rest axes, or some of the offsets.
+struct Own<'a> {
+    rest: Rest<2>,
+    x: *mut u8,
+    v: *const u8,
+    offsets: Range<isize>,
+    /// Between which offsets the positions of each piece lie.
+    reaches: &'a [[i64; 2]],
 }
 
 /// Calls `f(place in x, value, steps, n)` for every run of a writing tile, in order of the positions.
 unsafe fn for_each_run(
     indexed: &Indexed,
     args: &Args,
+    checked: &Scratch,
     tile: usize,
     f: impl Fn(*mut u8, *const u8, [isize; 2], usize),
 ) -> Result<(), LibraryError> {
     let values = &args.ins[args.ins.len() - 1];
     let (base, count, nd) = (indexed.base, indexed.indices.len(), indexed.indices[0].shape.len());
+    let reaches = std::slice::from_raw_parts(checked.get(indexed.check_tiles())?, indexed.check_tiles());
     let mut shape = Dims::from_slice(&base.shape[count..]);
     let mut skip = [0isize; 2];
-    let mut own = isize::MIN..isize::MAX;
+    let mut offsets = isize::MIN..isize::MAX;
     match cut(indexed) {
         Cut::Rest { axis, tiles } => {
             let part = piece(shape[axis], tiles, tile);
             shape[axis] = part.len();
             skip = [base.strides[count + axis], values.strides[nd + axis]].map(|s| s * part.start as isize);
         }
-        Cut::Places { tiles } => own = places(indexed, tiles, tile),
+        Cut::Places { tiles } => {
+            let all = (0..indexed.check_pieces()).map(|part| indexed.reach(reaches, part));
+            let [low, high] = all.fold([isize::MAX, isize::MIN], |a, b| [a[0].min(b[0]), a[1].max(b[1])]);
+            let part = piece((high - low + 1) as usize, tiles, tile);
+            offsets = low + part.start as isize..low + part.end as isize;
+        }
         Cut::Nothing | Cut::Whole => {}
     }
     let rest = Rest::new(&shape, [&base.strides[count..], &values.strides[nd..]]);
-    let (x, v) = (base.ptr.offset(skip[0]), values.ptr.offset(skip[1]));
+    let own = Own { rest, x: base.ptr.offset(skip[0]), v: values.ptr.offset(skip[1]), offsets, reaches };
     let mut from = Walk::new(&values.shape[..nd], [&values.strides[..nd]]);
-    if let (1, Some([step])) = (rest.n, from.single_run()) {
-        let mut taken = [0u16; BLOCK];
-        let (low, width) = (own.start, own.end.wrapping_sub(own.start) as usize);
-        return indexed.offsets(0..indexed.positions(), |at, offsets| {
-            let mut n = 0;
-            for (i, &offset) in offsets.iter().enumerate() {
-                taken[n] = i as u16;
-                n += ((offset.wrapping_sub(low) as usize) < width) as usize;
+    for part in 0..indexed.check_pieces() {
+        let [low, high] = indexed.reach(own.reaches, part);
+        if high < own.offsets.start || low >= own.offsets.end {
+            continue;
+        }
+        let all = own.offsets.contains(&low) && own.offsets.contains(&high);
+        let range = indexed.piece(part);
+        match (from.single_run(), own.rest.walk.single_run()) {
+            (Some([step]), Some(steps)) => own.runs(indexed, range, all, step, steps, &f)?,
+            _ => own.rows(indexed, range, &mut from, &f)?,
+        }
+    }
+    Ok(())
+}
+
+impl Own<'_> {
+    /// Single elements or rows of even `steps`, whose values begin `step` bytes apart.
+    unsafe fn runs(
+        &self,
+        indexed: &Indexed,
+        range: Range<usize>,
+        all: bool,
+        step: isize,
+        steps: [isize; 2],
+        f: &impl Fn(*mut u8, *const u8, [isize; 2], usize),
+    ) -> Result<(), LibraryError> {
+        let (low, width) = (self.offsets.start, self.offsets.end.wrapping_sub(self.offsets.start) as usize);
+        let (mut inside, mut kept, mut places) = ([0u8; BLOCK], [0isize; BLOCK], [0u64; BLOCK]);
+        let numbers: [u64; BLOCK] = std::array::from_fn(|i| i as u64);
+        let item = size_of::<u64>();
+        indexed.offsets(range, |at, offsets| {
+            let v = self.v.offset(at as isize * step);
+            if all {
+                for (i, &offset) in offsets.iter().enumerate() {
+                    f(self.x.offset(offset), v.offset(i as isize * step), steps, self.rest.n);
+                }
+                return Ok(());
             }
-            for (i, &value) in taken[..n].iter().enumerate() {
-                prefetch(x.wrapping_offset(offsets[taken[(i + AHEAD).min(n - 1)] as usize]));
-                let (offset, value) = (offsets[value as usize], at + value as usize);
-                f(x.offset(offset), v.offset(value as isize * step), [0, 0], 1);
+            vectorized(
+                #[inline(always)]
+                || {
+                    for (inside, &offset) in inside.iter_mut().zip(offsets) {
+                        *inside = ((offset.wrapping_sub(low) as usize) < width) as u8;
+                    }
+                },
+            );
+            let (n, inside) = (offsets.len(), inside.as_ptr());
+            let count = compress(item, n, offsets.as_ptr().cast(), inside, kept.as_mut_ptr().cast());
+            compress(item, n, numbers.as_ptr().cast(), inside, places.as_mut_ptr().cast());
+            for i in 0..count {
+                prefetch(self.x.wrapping_offset(kept[(i + AHEAD).min(count - 1)]));
+                f(self.x.offset(kept[i]), v.offset(places[i] as isize * step), steps, self.rest.n);
             }
             Ok(())
-        });
+        })
     }
-    from.seek(0);
-    indexed.offsets(0..indexed.positions(), |_, offsets| {
-        for offset in offsets {
-            let (to, value) = (x.wrapping_offset(*offset), v.offset(from.offsets[0]));
-            from.step();
-            if !own.contains(offset) {
-                continue;
+
+    /// Rows, or values that do not lie in one run: `from` walks them.
+    unsafe fn rows(
+        &self,
+        indexed: &Indexed,
+        range: Range<usize>,
+        from: &mut Walk<1>,
+        f: &impl Fn(*mut u8, *const u8, [isize; 2], usize),
+    ) -> Result<(), LibraryError> {
+        from.seek(range.start);
+        indexed.offsets(range, |_, offsets| {
+            for offset in offsets {
+                let (to, value) = (self.x.wrapping_offset(*offset), self.v.offset(from.offsets[0]));
+                from.step();
+                if !self.offsets.contains(offset) {
+                    continue;
+                }
+                if let Some(steps) = self.rest.walk.single_run() {
+                    f(to, value, steps, self.rest.n);
+                    continue;
+                }
+                self.rest.walk.clone().runs(0..self.rest.n, |[x, v], steps, n| {
+                    f(to.offset(x), value.offset(v), steps, n);
+                    Ok(())
+                })?;
             }
-            if let Some(steps) = rest.walk.single_run() {
-                f(to, value, steps, rest.n);
-                continue;
-            }
-            rest.walk.clone().runs(0..rest.n, |[x, v], steps, n| {
-                f(to.offset(x), value.offset(v), steps, n);
-                Ok(())
-            })?;
-        }
-        Ok(())
-    })
+            Ok(())
+        })
+    }
 }
 
 impl LibraryOp for Put {
@@ -196,15 +275,22 @@ impl LibraryOp for Put {
         let item = indexed.base.dtype.size();
         ensure(args.ins[args.ins.len() - 1].dtype == indexed.base.dtype, self.name(), "dtypes differ")?;
         if phase == 0 {
-            return indexed.check(tile);
+            return check(&indexed, &self.checked, tile);
         }
-        with_size!(item, T => for_each_run(&indexed, args, tile, |to, value, steps, n| {
+        let large = indexed.base.size() * item >= LARGE;
+        let done = with_size!(item, T => for_each_run(&indexed, args, &self.checked, tile, |to, value, steps, n| {
             if n == 1 {
                 (to as *mut T).write_unaligned((value as *const T).read_unaligned());
+            } else if large && n * size_of::<T>() >= LONG && steps == [size_of::<T>() as isize; 2] {
+                stream(value, to, n * size_of::<T>());
             } else {
                 copy_run(value, steps[1], to, steps[0], n, size_of::<T>());
             }
-        }))
+        }));
+        if large {
+            streamed();
+        }
+        done
     }
 }
 
@@ -224,10 +310,10 @@ impl LibraryOp for ScatterApply {
     unsafe fn run(&self, args: &Args, phase: usize, tile: usize) -> Result<(), LibraryError> {
         let indexed = indexed(&self.indexing, args, self.name())?;
         if phase == 0 {
-            return indexed.check(tile);
+            return check(&indexed, &self.checked, tile);
         }
         if let Fold::Call(apply) = &self.fold {
-            return for_each_run(&indexed, args, tile, |to, value, steps, n| {
+            return for_each_run(&indexed, args, &self.checked, tile, |to, value, steps, n| {
                 for i in 0..n as isize {
                     let to = to.offset(i * steps[0]);
                     apply(to, value.offset(i * steps[1]), to);
@@ -236,7 +322,7 @@ impl LibraryOp for ScatterApply {
         }
         let (dtype, values) = (indexed.base.dtype, args.ins[args.ins.len() - 1].dtype);
         ensure(values == dtype && self.fold.fits(dtype), self.name(), "dtypes differ")?;
-        with_fold!(self.fold, dtype, T, f => for_each_run(&indexed, args, tile, |to, value, steps, n| {
+        with_fold!(self.fold, dtype, T, f => for_each_run(&indexed, args, &self.checked, tile, |to, value, steps, n| {
             for i in 0..n as isize {
                 let (to, value) = (to.offset(i * steps[0]) as *mut T, value.offset(i * steps[1]) as *const T);
                 to.write_unaligned(f.combine(to.read_unaligned(), value.read_unaligned()));

@@ -4,7 +4,7 @@ use crate::element::{Element, with_type};
 use crate::guide::{BLOCK, Guide, blocks};
 use crate::sort_key::{Keyed, with_keyed};
 use crate::walk::{Walk, ensure, ensure_operands, piece, pieces};
-use crate::{Args, LibraryError, LibraryOp, RawView};
+use crate::{Args, Form, LibraryError, LibraryOp, RawView};
 use numloom_ir::DType;
 use smallvec::{SmallVec, smallvec};
 use std::ops::Range;
@@ -150,6 +150,10 @@ unsafe fn through_sorter<T: Element, const RIGHT: bool>(
 impl LibraryOp for SearchSorted {
     fn name(&self) -> &'static str {
         "searchsorted"
+    }
+
+    fn form(&self) -> Form {
+        Form::SearchSorted { right: self.right }
     }
 
     fn phases(&self, args: &Args) -> SmallVec<[usize; 4]> {

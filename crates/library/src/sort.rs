@@ -309,7 +309,7 @@ impl Order {
 impl LibraryOp for Sort {
     fn form(&self) -> Form {
         match self.order {
-            Order::Sorted { .. } => Form::Sort { places: self.places },
+            Order::Sorted { stable } => Form::Sort { places: self.places, stable },
             Order::Partitioned { .. } => Form::Other,
         }
     }

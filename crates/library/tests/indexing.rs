@@ -93,6 +93,43 @@ fn at_folds_repeated_places_in_order() {
 }
 
 #[test]
+fn many_places_are_written_in_order() {
+    let mut rng = Rng(75);
+    // Base shape, and whether its rows overlap; so many values that several tiles write.
+    for (base, overlaps) in [(&[5000usize][..], false), (&[5000, 3], false), (&[700, 30], false), (&[500, 40], true)] {
+        let row: usize = base[1..].iter().product();
+        let count = 400_000 / row;
+        for sorted in [false, true] {
+            let mut x = Array::dense(DType::F64, base);
+            if overlaps {
+                x.view.strides[0] = x.view.strides[1];
+            }
+            let mut places: Vec<i64> = (0..count).map(|_| rng.below(2 * base[0]) as i64 - base[0] as i64).collect();
+            if sorted {
+                places.iter_mut().for_each(|p| *p = p.rem_euclid(base[0] as i64));
+                places.sort_unstable();
+            }
+            let index = Array::dense(DType::I64, &[count]);
+            index.fill(|i| (places[i[0]] as f64, 0.0));
+            let values = Array::random(&mut rng, DType::F64, &[&[count], &base[1..]].concat(), false);
+            let mut want = vec![(0.0, 0.0); if overlaps { base[0] + row } else { base[0] * row }];
+            for (i, place) in places.iter().enumerate() {
+                let place = place.rem_euclid(base[0] as i64) as usize;
+                let at = if overlaps { place } else { place * row };
+                for j in 0..row {
+                    want[at + j] = values.get(if base.len() > 1 { &[i, j][..] } else { &[i] });
+                }
+            }
+            run(&mut rng, &Put::new(&[0], Mode::Raise), &[&index, &values], &[&x]).unwrap();
+            each_index(base, |i| {
+                let at = if overlaps { i[0] + i[1] } else { i[0] * row + i.get(1).unwrap_or(&0) };
+                assert!(same(x.get(i), want[at]), "{base:?} {sorted} {i:?}");
+            });
+        }
+    }
+}
+
+#[test]
 fn bounds_have_numpys_words() {
     let mut rng = Rng(79);
     let x = Array::dense(DType::F32, &[5, 200]);

@@ -1,10 +1,12 @@
-//! The operations: a table, and how a call is cut. Many matrices are divided among tiles; a single large one is worked
-//! on by a gang.
+//! The operations: a table, and how a call is cut. Many matrices are divided among tiles; a single large one is LAPACK's
+//! where there is one, and else worked on by a gang.
 
 use crate::gang::Gang;
-use crate::{cholesky, eigen, general_eigen, lu, qr, svd, triangular};
+use crate::{cholesky, eigen, general_eigen, lapack, least_squares, lu, qr, svd, triangular};
 use faer::Par;
-use numloom_library::{Args, LibraryError, LibraryOp, RawView};
+use numloom_blas::Blas;
+use numloom_blas::stack::{self, with_stack};
+use numloom_library::{Args, Form, LibraryError, LibraryOp, RawView};
 use smallvec::{SmallVec, smallvec};
 
 /// What one matrix (or a pair) is given to: the operands without their batch axes.
@@ -16,39 +18,63 @@ pub struct Call<'a> {
     pub par: Par,
 }
 
-/// One operation: how many trailing axes of each operand belong to one matrix, and what is done with it.
+/// One operation: how many trailing axes of each operand belong to one matrix, and what is done with it, by us or by
+/// LAPACK.
 pub struct Row {
     pub name: &'static str,
     pub ins: &'static [usize],
     pub outs: &'static [usize],
-    pub run: unsafe fn(&Call<'_>) -> Result<(), LibraryError>,
+    pub own: unsafe fn(&Call<'_>) -> Result<(), LibraryError>,
+    pub lapack: unsafe fn(&Call<'_>, &Blas) -> Result<(), LibraryError>,
 }
 
 pub const ROWS: &[Row] = &[
     // option: the upper factor
-    Row { name: "cholesky", ins: &[2], outs: &[2], run: cholesky::cholesky },
-    Row { name: "solve", ins: &[2, 2], outs: &[2], run: lu::solve },
+    Row { name: "cholesky", ins: &[2], outs: &[2], own: cholesky::cholesky, lapack: lapack::cholesky },
+    Row { name: "solve", ins: &[2, 2], outs: &[2], own: lu::solve, lapack: lapack::solve },
     // option: NaNs where there is no inverse
-    Row { name: "inv", ins: &[2], outs: &[2], run: lu::inv },
-    Row { name: "det", ins: &[2], outs: &[0], run: lu::det },
-    Row { name: "slogdet", ins: &[2], outs: &[0, 0], run: lu::slogdet },
-    Row { name: "qr", ins: &[2], outs: &[2, 2], run: qr::qr },
-    Row { name: "qr_r", ins: &[2], outs: &[2], run: qr::r_only },
-    Row { name: "svd", ins: &[2], outs: &[2, 1, 2], run: svd::svd },
-    Row { name: "svdvals", ins: &[2], outs: &[1], run: svd::values },
+    Row { name: "inv", ins: &[2], outs: &[2], own: lu::inv, lapack: lapack::inv },
+    Row { name: "det", ins: &[2], outs: &[0], own: lu::det, lapack: lapack::det },
+    Row { name: "slogdet", ins: &[2], outs: &[0, 0], own: lu::slogdet, lapack: lapack::slogdet },
+    Row { name: "qr", ins: &[2], outs: &[2, 2], own: qr::qr, lapack: lapack::qr },
+    Row { name: "qr_r", ins: &[2], outs: &[2], own: qr::r_only, lapack: lapack::r_only },
+    Row { name: "svd", ins: &[2], outs: &[2, 1, 2], own: svd::svd, lapack: lapack::svd },
+    Row { name: "svdvals", ins: &[2], outs: &[1], own: svd::values, lapack: lapack::svdvals },
     // option: of the upper triangle
-    Row { name: "eigh", ins: &[2], outs: &[1, 2], run: eigen::eigh },
-    Row { name: "eigvalsh", ins: &[2], outs: &[1], run: eigen::values },
-    Row { name: "eig", ins: &[2], outs: &[1, 2], run: general_eigen::eig },
-    Row { name: "eigvals", ins: &[2], outs: &[1], run: general_eigen::values },
+    Row { name: "eigh", ins: &[2], outs: &[1, 2], own: eigen::eigh, lapack: lapack::eigh },
+    Row { name: "eigvalsh", ins: &[2], outs: &[1], own: eigen::values, lapack: lapack::eigvalsh },
+    Row { name: "eig", ins: &[2], outs: &[1, 2], own: general_eigen::eig, lapack: lapack::eig },
+    Row { name: "eigvals", ins: &[2], outs: &[1], own: general_eigen::values, lapack: lapack::eigvals },
     // option: the lower triangle
-    Row { name: "solve_triangular", ins: &[2, 2], outs: &[2], run: triangular::solve },
-    Row { name: "solve_unit_triangular", ins: &[2, 2], outs: &[2], run: triangular::solve_unit },
+    Row {
+        name: "solve_triangular",
+        ins: &[2, 2],
+        outs: &[2],
+        own: triangular::solve,
+        lapack: lapack::solve_triangular,
+    },
+    Row {
+        name: "solve_unit_triangular",
+        ins: &[2, 2],
+        outs: &[2],
+        own: triangular::solve_unit,
+        lapack: lapack::solve_unit_triangular,
+    },
+    // the third input is the share of the largest singular value that counts as zero
+    Row { name: "lstsq", ins: &[2, 2, 0], outs: &[2, 1, 0, 1], own: least_squares::lstsq, lapack: lapack::lstsq },
 ];
 
-/// Operations below this many multiplications are not worth a tile, and one above `GANG` of them is worth a gang.
+/// Operations below this many multiplications are not worth a tile; one matrix above `LARGE` of them is worth several
+/// threads, LAPACK's or a gang.
 const TILE: usize = 1 << 17;
-const GANG: usize = 1 << 22;
+const LARGE: usize = 1 << 22;
+
+/// How a call is worked on.
+enum Cut {
+    Lapack(&'static Blas),
+    Gang,
+    Tiles(usize),
+}
 
 /// One call of a row.
 pub struct Factor {
@@ -98,10 +124,26 @@ impl Factor {
         views.iter().zip(cores).map(one).collect()
     }
 
-    unsafe fn one(&self, args: &Args, i: usize, par: Par) -> Result<(), LibraryError> {
+    fn cut(&self, args: &Args) -> Cut {
+        let (batch, work) = self.extent(args);
+        if batch == 1 && work >= LARGE {
+            let size = args.ins[0].shape.iter().product::<usize>();
+            if let Some(blas) = numloom_blas::get().filter(|b| b.takes(&[size.saturating_mul(8)])) {
+                return Cut::Lapack(blas);
+            }
+            return Cut::Gang;
+        }
+        Cut::Tiles(batch.saturating_mul(work).div_ceil(TILE).min(batch))
+    }
+
+    unsafe fn one(&self, args: &Args, i: usize, par: Par, blas: Option<&Blas>) -> Result<(), LibraryError> {
         let ins = Self::at(&args.ins, self.row.ins, i);
         let outs = Self::at(&args.outs, self.row.outs, i);
-        (self.row.run)(&Call { ins: &ins, outs: &outs, option: self.option, par })
+        let call = Call { ins: &ins, outs: &outs, option: self.option, par };
+        match blas {
+            Some(blas) => (self.row.lapack)(&call, blas),
+            None => (self.row.own)(&call),
+        }
     }
 }
 
@@ -110,33 +152,41 @@ impl LibraryOp for Factor {
         self.row.name
     }
 
+    fn form(&self) -> Form {
+        let Row { name, ins, outs, .. } = *self.row;
+        Form::Factor { name, ins, outs, option: self.option }
+    }
+
     fn phases(&self, args: &Args) -> SmallVec<[usize; 4]> {
         if !self.fits(args) {
             return smallvec![1];
         }
-        let (batch, work) = self.extent(args);
-        if batch == 1 && work >= GANG {
-            return smallvec![self.threads];
+        match self.cut(args) {
+            Cut::Lapack(_) => smallvec![1],
+            Cut::Gang => smallvec![self.threads],
+            Cut::Tiles(tiles) => smallvec![tiles],
         }
-        smallvec![batch.saturating_mul(work).div_ceil(TILE).min(batch)]
     }
 
     unsafe fn run(&self, args: &Args, _phase: usize, tile: usize) -> Result<(), LibraryError> {
         if !self.fits(args) {
             return Err(LibraryError::Value(format!("{}: operands do not fit", self.row.name)));
         }
-        let (batch, work) = self.extent(args);
-        if batch == 1 && work >= GANG {
-            if tile > 0 {
-                self.gang.join();
-                return Ok(());
+        match self.cut(args) {
+            Cut::Lapack(blas) => {
+                let _threads = blas.hold_threads();
+                with_stack(stack::FACTORS, || self.one(args, 0, Par::Seq, Some(blas)))
+                    .unwrap_or_else(|e| Err(LibraryError::Memory(format!("Unable to start a thread: {e}"))))
             }
-            return self.gang.lead(self.threads, |par| self.one(args, 0, par));
+            Cut::Gang if tile > 0 => {
+                self.gang.join();
+                Ok(())
+            }
+            Cut::Gang => self.gang.lead(self.threads, |par| self.one(args, 0, par, None)),
+            Cut::Tiles(tiles) => {
+                let batch = self.extent(args).0;
+                (tile * batch / tiles..(tile + 1) * batch / tiles).try_for_each(|i| self.one(args, i, Par::Seq, None))
+            }
         }
-        let tiles = batch.saturating_mul(work).div_ceil(TILE).min(batch);
-        for i in tile * batch / tiles..(tile + 1) * batch / tiles {
-            self.one(args, i, Par::Seq)?;
-        }
-        Ok(())
     }
 }

@@ -6,6 +6,8 @@ use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::cholesky::llt::factor::{cholesky_in_place, cholesky_in_place_scratch};
 use numloom_library::LibraryError;
 
+pub const NOT_POSITIVE: &str = "Matrix is not positive definite";
+
 /// Like LAPACK, only one triangle is read: the lower one, or with the option the upper one.
 pub unsafe fn cholesky(call: &Call<'_>) -> Result<(), LibraryError> {
     typed!(call.ins[0].dtype, T => {
@@ -18,7 +20,7 @@ pub unsafe fn cholesky(call: &Call<'_>) -> Result<(), LibraryError> {
             cholesky_in_place(l.as_mut(), Default::default(), call.par, MemStack::new(&mut memory), Default::default());
         let positive = done.is_ok() && (0..n).all(|i| l[(i, i)].parts().0 > 0.0);
         if !positive {
-            return failed("Matrix is not positive definite");
+            return failed(NOT_POSITIVE);
         }
         keep_triangle(l.as_mut(), true);
         for i in 0..n {

@@ -16,7 +16,7 @@ use faer::prelude::ReborrowMut;
 use faer::{ColRef, Conj, Mat, Par, c64};
 use numloom_library::LibraryError;
 
-const NOT_CONVERGED: &str = "Eigenvalues did not converge";
+pub const NOT_CONVERGED: &str = "Eigenvalues did not converge";
 
 /// The values, from small to large. Reads the lower triangle.
 fn factor<T: Field>(a: &Mat<T>, vectors: Option<&mut Mat<T>>, par: Par) -> Result<Diag<T>, LibraryError> {

@@ -5,10 +5,10 @@ use crate::matrix::{failed, load, store, store_run};
 use faer::diag::Diag;
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::evd::{ComputeEigenvectors, evd_cplx, evd_real, evd_scratch};
-use faer::{Mat, Par, c64};
+use faer::{Mat, MatRef, Par, c64};
 use numloom_library::{LibraryError, RawView};
 
-const NOT_CONVERGED: &str = "Eigenvalues did not converge";
+pub const NOT_CONVERGED: &str = "Eigenvalues did not converge";
 
 unsafe fn decompose(a: &RawView, vectors: bool, par: Par) -> Result<(Vec<c64>, Option<Mat<c64>>), LibraryError> {
     if a.dtype.is_complex() { complex(&load(a), vectors, par) } else { real(&load(a), vectors, par) }
@@ -48,7 +48,7 @@ fn real(a: &Mat<f64>, vectors: bool, par: Par) -> Result<(Vec<c64>, Option<Mat<c
     }
     let values: Vec<c64> = (0..n).map(|i| c64::new(re.column_vector()[i], im.column_vector()[i])).collect();
     let right = packed.map(|p| {
-        let mut right = unpacked(&p, &values);
+        let mut right = unpacked(p.as_ref(), &values);
         normalise(&mut right);
         right
     });
@@ -56,7 +56,7 @@ fn real(a: &Mat<f64>, vectors: bool, par: Par) -> Result<(Vec<c64>, Option<Mat<c
 }
 
 /// A pair of conjugate values shares two columns: the real and the imaginary part of the first one's vector.
-fn unpacked(packed: &Mat<f64>, values: &[c64]) -> Mat<c64> {
+pub fn unpacked(packed: MatRef<'_, f64>, values: &[c64]) -> Mat<c64> {
     let n = values.len();
     let mut right = Mat::<c64>::zeros(n, n);
     let mut j = 0;

@@ -6,6 +6,8 @@ mod cholesky;
 mod eigen;
 mod gang;
 mod general_eigen;
+mod lapack;
+mod least_squares;
 mod lu;
 mod matrix;
 mod qr;

@@ -6,7 +6,9 @@ use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::lu::partial_pivoting::factor::{lu_in_place, lu_in_place_scratch};
 use faer::linalg::triangular_solve::{solve_unit_lower_triangular_in_place, solve_upper_triangular_in_place};
 use faer::{Mat, Par};
-use numloom_library::LibraryError;
+use numloom_library::{LibraryError, RawView};
+
+pub const SINGULAR: &str = "Singular matrix";
 
 struct Lu<T> {
     /// L below the diagonal (its own is ones), U above.
@@ -36,18 +38,8 @@ impl<T: Field> Lu<T> {
         (0..self.order.len()).any(|i| self.factors[(i, i)].parts() == (0.0, 0.0))
     }
 
-    /// The product of the pivots, folded from `start`; `zero` if one of them is zero. Behind that one, there may be
-    /// anything.
-    fn fold<R>(&self, start: R, zero: R, mut f: impl FnMut(R, T) -> R) -> R {
-        let mut folded = start;
-        for i in 0..self.order.len() {
-            let pivot = self.factors[(i, i)];
-            if pivot.parts() == (0.0, 0.0) {
-                return zero;
-            }
-            folded = f(folded, pivot);
-        }
-        folded
+    fn pivots(&self) -> Pivots<T> {
+        Pivots { values: (0..self.order.len()).map(|i| self.factors[(i, i)]).collect(), odd: self.odd }
     }
 
     fn solve(&self, b: &Mat<T>, par: Par) -> Mat<T> {
@@ -136,11 +128,16 @@ pub unsafe fn solve(call: &Call<'_>) -> Result<(), LibraryError> {
     typed!(call.outs[0].dtype, T => {
         let lu = Lu::new(load::<T>(&call.ins[0]), call.par);
         if lu.is_singular() {
-            return failed("Singular matrix");
+            return failed(SINGULAR);
         }
         store::<T>(lu.solve(&load::<T>(&call.ins[1]), call.par).as_ref(), &call.outs[0]);
         Ok(())
     })
+}
+
+/// What stands for the inverse of a matrix that has none.
+pub fn no_inverse<T: Field>(n: usize) -> Mat<T> {
+    Mat::from_fn(n, n, |_, _| T::from_parts(f64::NAN, f64::NAN))
 }
 
 /// With the option, a matrix without an inverse gives NaNs.
@@ -150,10 +147,10 @@ pub unsafe fn inv(call: &Call<'_>) -> Result<(), LibraryError> {
         if lu.is_singular() {
             if call.option {
                 let n = lu.order.len();
-                store::<T>(Mat::from_fn(n, n, |_, _| T::from_parts(f64::NAN, f64::NAN)).as_ref(), &call.outs[0]);
+                store::<T>(no_inverse::<T>(n).as_ref(), &call.outs[0]);
                 return Ok(());
             }
-            return failed("Singular matrix");
+            return failed(SINGULAR);
         }
         let n = lu.order.len();
         store::<T>(lu.solve(&Mat::<T>::identity(n, n), call.par).as_ref(), &call.outs[0]);
@@ -161,28 +158,57 @@ pub unsafe fn inv(call: &Call<'_>) -> Result<(), LibraryError> {
     })
 }
 
-pub unsafe fn det(call: &Call<'_>) -> Result<(), LibraryError> {
-    typed!(call.outs[0].dtype, T => {
-        let lu = Lu::new(load::<T>(&call.ins[0]), call.par);
-        let (one, zero) = (T::from_parts(if lu.odd { -1.0 } else { 1.0 }, 0.0), T::from_parts(0.0, 0.0));
-        let product = lu.fold(one, zero, |product, pivot| product * pivot);
-        store_run([product], &call.outs[0]);
-        Ok(())
-    })
+/// The diagonal of U, and whether the number of exchanges was odd.
+pub struct Pivots<T> {
+    pub values: Vec<T>,
+    pub odd: bool,
 }
 
-/// The sign (for complex matrices a number of size one), and the logarithm of the size.
-pub unsafe fn slogdet(call: &Call<'_>) -> Result<(), LibraryError> {
-    typed!(call.outs[0].dtype, T => {
-        let lu = Lu::new(load::<T>(&call.ins[0]), call.par);
-        let (one, zero) = (T::from_parts(if lu.odd { -1.0 } else { 1.0 }, 0.0), T::from_parts(0.0, 0.0));
-        let (sign, log) = lu.fold((one, 0.0), (zero, f64::NEG_INFINITY), |(sign, log), pivot| {
+impl<T: Field> Pivots<T> {
+    /// Folded from `start`; `zero` if one of them is zero. Behind that one, there may be anything.
+    fn fold<R>(&self, start: R, zero: R, mut f: impl FnMut(R, T) -> R) -> R {
+        let mut folded = start;
+        for &pivot in &self.values {
+            if pivot.parts() == (0.0, 0.0) {
+                return zero;
+            }
+            folded = f(folded, pivot);
+        }
+        folded
+    }
+
+    fn sign(&self) -> T {
+        T::from_parts(if self.odd { -1.0 } else { 1.0 }, 0.0)
+    }
+
+    /// Writes the determinant.
+    pub unsafe fn store_product(&self, view: &RawView) {
+        store_run([self.fold(self.sign(), T::from_parts(0.0, 0.0), |product, pivot| product * pivot)], view);
+    }
+
+    /// Writes the sign (for complex matrices a number of size one), and the logarithm of the size.
+    pub unsafe fn store_sign_and_log(&self, views: &[RawView]) {
+        let zero = (T::from_parts(0.0, 0.0), f64::NEG_INFINITY);
+        let (sign, log) = self.fold((self.sign(), 0.0), zero, |(sign, log), pivot| {
             let (re, im) = pivot.parts();
             let size = re.hypot(im);
             (sign * T::from_parts(re / size, im / size), log + size.ln())
         });
-        store_run([sign], &call.outs[0]);
-        store_run([log], &call.outs[1]);
+        store_run([sign], &views[0]);
+        store_run([log], &views[1]);
+    }
+}
+
+pub unsafe fn det(call: &Call<'_>) -> Result<(), LibraryError> {
+    typed!(call.outs[0].dtype, T => {
+        Lu::new(load::<T>(&call.ins[0]), call.par).pivots().store_product(&call.outs[0]);
+        Ok(())
+    })
+}
+
+pub unsafe fn slogdet(call: &Call<'_>) -> Result<(), LibraryError> {
+    typed!(call.outs[0].dtype, T => {
+        Lu::new(load::<T>(&call.ins[0]), call.par).pivots().store_sign_and_log(call.outs);
         Ok(())
     })
 }

@@ -1,13 +1,22 @@
-//! Matrices between views and `faer`: dense, column by column, in the type they are computed in.
+//! Matrices between views and what computes with them: dense, column by column, in the type they are computed in.
 
 use faer::{Mat, MatMut, MatRef, c64};
+use numloom_blas::Factors;
 use numloom_ir::DType;
 use numloom_library::{LibraryError, RawView};
 use std::ops::{Div, Mul, Sub};
 
 /// What factorisations are computed in: double precision, as in NumPy, whatever the precision of the arrays.
 pub trait Field:
-    faer::traits::ComplexField + Copy + Send + Sync + Sub<Output = Self> + Mul<Output = Self> + Div<Output = Self> + 'static
+    faer::traits::ComplexField
+    + Factors
+    + Copy
+    + Send
+    + Sync
+    + Sub<Output = Self>
+    + Mul<Output = Self>
+    + Div<Output = Self>
+    + 'static
 {
     fn from_parts(re: f64, im: f64) -> Self;
     fn parts(self) -> (f64, f64);
@@ -115,9 +124,18 @@ fn blockwise(m: usize, n: usize, mut f: impl FnMut(usize, usize)) {
 /// # Safety
 /// The view is readable.
 pub unsafe fn load<T: Field>(view: &RawView) -> Mat<T> {
-    let [(m, rs), (n, cs)] = extents(view);
+    let (m, n) = rows_and_columns(view);
     let mut made = Mat::<T>::zeros(m, n);
-    let (to, step) = (made.as_ptr_mut(), made.col_stride());
+    copy_columns(view, made.as_ptr_mut(), made.col_stride());
+    made
+}
+
+/// Copies a view's matrix, `step` elements from column to column.
+///
+/// # Safety
+/// The view is readable, and there is room for its columns.
+pub unsafe fn copy_columns<T: Field>(view: &RawView, to: *mut T, step: isize) {
+    let [(m, rs), (n, cs)] = extents(view);
     let at = |i: usize, j: usize| view.ptr.offset(i as isize * rs + j as isize * cs);
     if view.dtype == T::DTYPE {
         blockwise(m, n, |i, j| *to.offset(i as isize + j as isize * step) = at(i, j).cast::<T>().read_unaligned());
@@ -127,7 +145,6 @@ pub unsafe fn load<T: Field>(view: &RawView) -> Mat<T> {
             *to.offset(i as isize + j as isize * step) = T::from_parts(re, im)
         });
     }
-    made
 }
 
 /// Writes a matrix into a view of its shape (or of one column).

@@ -8,10 +8,10 @@ use faer::linalg::svd::{ComputeSvdVectors, svd as decompose, svd_scratch};
 use faer::{Mat, Par};
 use numloom_library::LibraryError;
 
-const NOT_CONVERGED: &str = "SVD did not converge";
+pub const NOT_CONVERGED: &str = "SVD did not converge";
 
 /// Writes the vectors where there is room for them; answers the values.
-fn factor<T: Field>(
+pub fn factor<T: Field>(
     a: &Mat<T>,
     vectors: Option<(&mut Mat<T>, &mut Mat<T>)>,
     par: Par,

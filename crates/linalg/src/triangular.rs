@@ -8,11 +8,16 @@ use faer::linalg::triangular_solve::{
 };
 use numloom_library::LibraryError;
 
+/// The error of a zero on the diagonal, in SciPy's words.
+pub fn singular(diagonal: usize) -> Result<(), LibraryError> {
+    failed(&format!("singular matrix: resolution failed at diagonal {diagonal}"))
+}
+
 pub unsafe fn solve(call: &Call<'_>) -> Result<(), LibraryError> {
     typed!(call.outs[0].dtype, T => {
         let (a, mut x) = (load::<T>(&call.ins[0]), load::<T>(&call.ins[1]));
         if let Some(i) = (0..a.nrows()).find(|&i| a[(i, i)].parts() == (0.0, 0.0)) {
-            return failed(&format!("singular matrix: resolution failed at diagonal {i}"));
+            return singular(i);
         }
         if call.option {
             solve_lower_triangular_in_place(a.as_ref(), x.as_mut(), call.par);

@@ -14,13 +14,15 @@ mod kernels;
 mod map;
 mod moves;
 mod packing;
+mod stream;
 mod table;
 
 pub use cast::cast_fn;
 pub use fp_status::{fp_clear, fp_raise, fp_status};
 pub use iota::iota;
-pub use moves::{gather, scatter, scatter_masked, select_fn};
+pub use moves::{gather, scatter, scatter_masked, select_fn, spread, turn};
 pub use packing::{compress, count_true, expand};
+pub use stream::{stream, streamed};
 pub use table::{block_fn, fold_fn};
 
 /// Elements of a block: every block loop is called with at most this many.

@@ -124,6 +124,57 @@ unsafe fn scatter_masked_body<T: Element>(n: usize, src: *const u8, mask: *const
     }
 }
 
+/// Runs of `each` times the same item; the usual numbers of times are compiled as such.
+#[inline(always)]
+unsafe fn spread_body<T: Element>(n: usize, each: usize, src: *const u8, stride: isize, dst: *mut u8) {
+    let dst = dst.cast::<T>();
+    match each {
+        2 => spread_times::<T>(n, 2, src, stride, dst),
+        3 => spread_times::<T>(n, 3, src, stride, dst),
+        4 => spread_times::<T>(n, 4, src, stride, dst),
+        _ => spread_times::<T>(n, each, src, stride, dst),
+    }
+}
+
+#[inline(always)]
+unsafe fn spread_times<T: Element>(n: usize, each: usize, src: *const u8, stride: isize, dst: *mut T) {
+    for i in 0..n {
+        let item = src.offset(i as isize * stride).cast::<T>().read_unaligned();
+        for j in 0..each {
+            dst.add(i * each + j).write_unaligned(item);
+        }
+    }
+}
+
+#[inline(always)]
+unsafe fn turn_body<T: Element>(
+    rows: usize,
+    width: usize,
+    src: *const u8,
+    stride: isize,
+    dst: *mut u8,
+    dst_stride: isize,
+) {
+    // Eight columns at a time: each row of the source is read in whole, each line of the target filled at once.
+    let mut at = 0;
+    while at + 8 <= rows {
+        for c in 0..width {
+            let to = dst.offset(c as isize * dst_stride).cast::<T>().add(at);
+            for r in 0..8 {
+                let from = src.offset((at + r) as isize * stride).cast::<T>();
+                to.add(r).write_unaligned(from.add(c).read_unaligned());
+            }
+        }
+        at += 8;
+    }
+    for r in at..rows {
+        let from = src.offset(r as isize * stride).cast::<T>();
+        for c in 0..width {
+            dst.offset(c as isize * dst_stride).cast::<T>().add(r).write_unaligned(from.add(c).read_unaligned());
+        }
+    }
+}
+
 /// Element `i` of `yes` where the mask is set, else of `no`.
 struct Choice<Y, N> {
     mask: *const u8,
@@ -170,12 +221,16 @@ unsafe fn select_body<T: Item>(n: usize, ins: *const In, outs: *const *mut u8) -
 for_each_isa!(gather_isa = gather_body[T: Element](n: usize, src: *const u8, stride: isize, dst: *mut u8) -> ());
 for_each_isa!(scatter_isa = scatter_body[T: Element](n: usize, src: *const u8, dst: *mut u8, stride: isize) -> ());
 for_each_isa!(scatter_masked_isa = scatter_masked_body[T: Element](n: usize, src: *const u8, mask: *const u8, dst: *mut u8, stride: isize) -> ());
+for_each_isa!(spread_isa = spread_body[T: Element](n: usize, each: usize, src: *const u8, stride: isize, dst: *mut u8) -> ());
+for_each_isa!(turn_isa = turn_body[T: Element](rows: usize, width: usize, src: *const u8, stride: isize, dst: *mut u8, dst_stride: isize) -> ());
 for_each_isa!(select_isa = select_body[T: Item](n: usize, ins: *const In, outs: *const *mut u8) -> u8);
 
 struct Moves {
     gather: [unsafe fn(usize, *const u8, isize, *mut u8); 5],
     scatter: [unsafe fn(usize, *const u8, *mut u8, isize); 5],
     scatter_masked: [unsafe fn(usize, *const u8, *const u8, *mut u8, isize); 5],
+    spread: [unsafe fn(usize, usize, *const u8, isize, *mut u8); 5],
+    turn: [unsafe fn(usize, usize, *const u8, isize, *mut u8, isize); 5],
     select: [BlockFn; 5],
 }
 
@@ -185,6 +240,8 @@ impl Moves {
             gather: by_item_size!(gather_isa, isa),
             scatter: by_item_size!(scatter_isa, isa),
             scatter_masked: by_item_size!(scatter_masked_isa, isa),
+            spread: by_item_size!(spread_isa, isa),
+            turn: by_item_size!(turn_isa, isa),
             select: by_item_size!(select_isa, isa),
         }
     }
@@ -208,6 +265,27 @@ pub unsafe fn scatter(itemsize: usize, n: usize, src: *const u8, dst: *mut u8, s
 #[inline]
 pub unsafe fn scatter_masked(itemsize: usize, n: usize, src: *const u8, mask: *const u8, dst: *mut u8, stride: isize) {
     MOVES.scatter_masked[row(itemsize)](n, src, mask, dst, stride)
+}
+
+/// Copies `n` items, `stride` bytes apart, into a dense run that does not overlap them, each of them `each` times.
+#[inline]
+pub unsafe fn spread(itemsize: usize, n: usize, each: usize, src: *const u8, stride: isize, dst: *mut u8) {
+    MOVES.spread[row(itemsize)](n, each, src, stride, dst)
+}
+
+/// Copies `rows` dense runs of `width` items, `stride` bytes apart, to be the columns of `width` dense runs that are
+/// `dst_stride` bytes apart and do not overlap them.
+#[inline]
+pub unsafe fn turn(
+    itemsize: usize,
+    rows: usize,
+    width: usize,
+    src: *const u8,
+    stride: isize,
+    dst: *mut u8,
+    dst_stride: isize,
+) {
+    MOVES.turn[row(itemsize)](rows, width, src, stride, dst, dst_stride)
 }
 
 /// The loop that chooses between two runs: inputs are the mask, the items where it is set, the others.

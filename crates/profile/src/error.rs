@@ -12,6 +12,8 @@ pub enum Damage {
     Mark,
     #[error("it claims {0}, more than a chunk may hold")]
     TooLarge(String),
+    #[error("it is cut off")]
+    Cut,
     #[error("it cannot be inflated")]
     Inflate,
     #[error("a column is wrong: {0}")]

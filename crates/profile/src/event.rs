@@ -15,7 +15,7 @@ pub enum What {
     TaskSize,
     /// `word`: id, `at`: created, ready, started, stopped.
     Task,
-    /// `half`: operation, `at`: its line, store, level. Before `Instance`.
+    /// `half`: operation, `at`: its line, store, level, task. Before `Instance`.
     InstanceBy,
     /// `small`: memory, `word`: shape, `at`: id, bytes, born, line.
     Instance,

@@ -85,10 +85,14 @@ fn trace_of(p: &Profile, event: &mut impl FnMut(String)) {
         ));
     }
     channels(p, pid, event);
+    let deepest = t.ranges.depth.iter().max().copied().unwrap_or(0).min(u8::MAX as u32);
+    for depth in (0..=deepest).filter(|_| !t.ranges.depth.is_empty()) {
+        event(named(pid, RANGES + depth, "thread_name", &format!("Ranges {depth}")));
+    }
     for k in 0..t.ranges.name.len() {
         event(format!(
             "{{\"ph\":\"X\",\"pid\":{pid},\"tid\":{},\"ts\":{:.3},\"dur\":{:.3},\"name\":{},\"args\":{{}}}}",
-            RANGES + t.ranges.depth[k],
+            RANGES.saturating_add(t.ranges.depth[k]),
             micros(p, t.ranges.started[k]),
             micros(p, t.ranges.ran[k]),
             quoted(p.string(t.ranges.name[k]))
@@ -215,7 +219,8 @@ fn json_of(p: &Profile) -> String {
     let instances = list(0..t.instances.id.len(), |k| {
         let i = &t.instances;
         format!(
-            "{{\"id\":{},\"memory\":{},\"bytes\":{},\"born\":{},\"line\":{},\"by\":{},\"by_line\":{},\"shape\":{}}}",
+            "{{\"id\":{},\"memory\":{},\"bytes\":{},\"born\":{},\"line\":{},\"by\":{},\"by_line\":{},\"shape\":{},\
+             \"task\":{}}}",
             i.id[k],
             i.memory[k],
             i.bytes[k],
@@ -223,7 +228,8 @@ fn json_of(p: &Profile) -> String {
             line(i.line[k]),
             text(i.by[k]),
             line(i.by_line[k]),
-            text(i.shape[k])
+            text(i.shape[k]),
+            i.task[k]
         )
     });
     let deaths = list(0..t.deaths.instance.len(), |k| format!("[{},{}]", t.deaths.instance[k], t.deaths.time[k]));

@@ -56,6 +56,11 @@ kinds! {
 }
 
 impl Doing {
+    /// Whether time in it is waiting, not work: a lane is not busy with it.
+    pub fn waits(self) -> bool {
+        matches!(self, Doing::Waits | Doing::Sync | Doing::Full | Doing::Room)
+    }
+
     /// Whether the span's count is bytes, kept where others keep their line.
     pub fn counts_bytes(self) -> bool {
         matches!(self, Doing::Map | Doing::Allocate | Doing::Room | Doing::Spill)

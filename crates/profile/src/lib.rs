@@ -2,10 +2,14 @@
 //! an event meets them; docs/profile-format.md describes the file.
 
 mod clock;
+pub mod device;
 mod event;
 pub mod kinds;
+mod live;
 mod local;
+mod machine;
 mod names;
+pub mod nvtx;
 mod queue;
 pub mod record;
 mod session;
@@ -17,12 +21,14 @@ pub mod compare;
 pub mod error;
 pub mod export;
 pub mod findings;
+pub mod parquet;
 pub mod print;
 mod read;
 pub mod report;
 pub mod serve;
 pub mod stats;
 pub mod table;
+mod thrift;
 pub mod top;
 
 pub use error::{Error, Result};

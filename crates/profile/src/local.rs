@@ -4,6 +4,7 @@
 use crate::clock;
 use crate::event::{Event, What};
 use crate::kinds::{Doing, Lane, Use};
+use crate::live;
 use crate::names;
 use crate::queue::Queue;
 use crate::session;
@@ -160,6 +161,22 @@ impl Local {
             None => {}
         }
         self.open[lane as usize].push(Open { doing, subject, place, started: now });
+        let processor = self.processor(lane);
+        self.queue.at.set(live::packed(lane, doing, subject), now, place, processor);
+    }
+
+    /// Says what the thread goes on with after something on a lane has ended.
+    fn goes_on(&mut self, now: u64) {
+        // A thread that waits may have come to work for others; what it waits for is the outermost.
+        let open =
+            [Lane::Cpu, Lane::Utility, Lane::Io].into_iter().find_map(|l| Some((l, self.open[l as usize].last()?)));
+        let (what, since, place, lane) = match open {
+            Some((lane, o)) => (live::packed(lane, o.doing, o.subject), o.started, o.place, lane),
+            None if self.io.last != 0 => (live::packed(Lane::Io, Doing::Python, 0), now, 0, Lane::Io),
+            None => (0, now, 0, Lane::Cpu),
+        };
+        let processor = if what == 0 { 0 } else { self.processor(lane) };
+        self.queue.at.set(what, since, place, processor);
     }
 
     /// Ends what `begin` began, now or at a time before; what it interrupted goes on.
@@ -177,6 +194,7 @@ impl Local {
             None if lane == Lane::Io => self.io = Io { last: now, since: now, calls: 0, recorded: false },
             None => {}
         }
+        self.goes_on(now);
     }
 
     /// A span that is over, without what the lane was busy with meanwhile.

@@ -113,6 +113,14 @@ pub fn stats(p: &Profile, s: &Stats, all: bool) -> String {
     table.write(&mut out);
     let _ = writeln!(out, "  critical path: {} of {}", duration(s.critical as f64), duration(s.length as f64));
 
+    if let Some((faults, from_disk, ns)) = s.faults {
+        let _ = writeln!(
+            out,
+            "  page faults: {faults}, about {} in all; {from_disk} of them from disk",
+            duration((faults * ns) as f64)
+        );
+    }
+
     let _ = writeln!(out, "\nMemories");
     let mut table = Columns::new(&["memory", "peak", "capacity", "allocated", "instances"], false);
     for m in &s.memories {

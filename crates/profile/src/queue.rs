@@ -45,6 +45,29 @@ pub struct Queue {
     head: UnsafeCell<*mut Block>,
     read: UnsafeCell<usize>,
     pub lost: AtomicU64,
+    pub at: At,
+}
+
+/// What the thread is at, for whoever looks while the program runs; each word is right by itself, and they are written
+/// one after the other.
+#[derive(Default)]
+pub struct At {
+    /// From `live::packed`; 0: at nothing.
+    pub what: AtomicU64,
+    pub since: AtomicU64,
+    pub place: AtomicU64,
+    /// The number of the processor, of that lane.
+    pub processor: AtomicU64,
+}
+
+impl At {
+    #[inline]
+    pub fn set(&self, what: u64, since: u64, place: u64, processor: u16) {
+        self.what.store(what, Ordering::Relaxed);
+        self.since.store(since, Ordering::Relaxed);
+        self.place.store(place, Ordering::Relaxed);
+        self.processor.store(processor as u64, Ordering::Relaxed);
+    }
 }
 
 // SAFETY: each field is used by one side only (see `push` and `drain`); blocks pass between them by `length` and `next`,
@@ -60,6 +83,7 @@ impl Default for Queue {
             head: UnsafeCell::new(first),
             read: UnsafeCell::new(0),
             lost: AtomicU64::new(0),
+            at: At::default(),
         }
     }
 }

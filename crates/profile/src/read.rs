@@ -1,11 +1,11 @@
 //! Reading a profile back.
 
 use crate::chunk::{FILE_HEADER, HEADER, Header, MAGIC, MAJOR};
-use crate::error::{Error, Result};
+use crate::error::{Damage, Error, Result};
 use crate::table::Tables;
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{BufReader, Read};
+use std::io::{BufReader, Read, Seek};
 use std::path::{Path, PathBuf};
 
 /// A profile as it was read.
@@ -30,59 +30,10 @@ impl Profile {
     }
 
     /// Reads at most so much that the tables take `limit` bytes.
-    pub fn read_from(path: &Path, mut input: impl Read, limit: usize) -> Result<Profile> {
-        let path = path.to_path_buf();
-        let io = |error| Error::Io { path: path.clone(), error };
-        let mut header = [0; FILE_HEADER];
-        if fill(&mut input, &mut header).map_err(io)? < FILE_HEADER || &header[..8] != MAGIC {
-            return Err(Error::NoProfile { path });
-        }
-        let major = u16::from_le_bytes([header[8], header[9]]);
-        if major != MAJOR {
-            return Err(Error::Version { path, major });
-        }
-        let mut profile = Profile { path: path.clone(), ..Profile::default() };
-        let (mut unknown_tables, mut unknown_columns): (BTreeMap<u16, usize>, usize) = (BTreeMap::new(), 0);
-        let mut offset = FILE_HEADER as u64;
-        let cut = loop {
-            let mut bytes = [0; HEADER];
-            let got = fill(&mut input, &mut bytes).map_err(io)?;
-            if got < HEADER {
-                break got > 0;
-            }
-            let damaged = |damage| Error::Damaged { path: path.clone(), offset, damage };
-            let header = Header::read(&bytes).map_err(damaged)?;
-            let mut stored = Vec::new();
-            // Grows as the bytes come, whatever the header claims.
-            input.by_ref().take(header.stored as u64).read_to_end(&mut stored).map_err(io)?;
-            if stored.len() < header.stored {
-                break true;
-            }
-            let payload = header.payload(&bytes, stored).map_err(damaged)?;
-            match profile.tables.add(header.kind, header.rows, &payload).map_err(damaged)? {
-                Some(columns) => unknown_columns += columns,
-                None => *unknown_tables.entry(header.kind).or_default() += 1,
-            }
-            if profile.tables.bytes() > limit {
-                return Err(Error::TooLarge { path, limit });
-            }
-            offset += (HEADER + header.stored) as u64;
-        };
-        if cut {
-            profile.notes.push(format!("the last piece, at byte {offset}, was never written to its end"));
-        }
-        if profile.tables.end.time.is_empty() {
-            profile.notes.push("the run did not end by itself, or goes on: this is what it had told until then".into());
-        }
-        for (kind, chunks) in unknown_tables {
-            profile
-                .notes
-                .push(format!("{chunks} chunk(s) of kind {kind}, which this version does not know, were skipped"));
-        }
-        if unknown_columns > 0 {
-            profile.notes.push(format!("{unknown_columns} column(s) that this version does not know were skipped"));
-        }
-        Ok(profile)
+    pub fn read_from(path: &Path, input: impl Read, limit: usize) -> Result<Profile> {
+        let mut reader = Reader::new(path, input, limit)?;
+        let cut = reader.more()?;
+        Ok(reader.finish(cut))
     }
 
     pub fn string(&self, number: u32) -> &str {
@@ -140,6 +91,124 @@ impl Profile {
             .max()
             .unwrap_or(0)
     }
+}
+
+/// Reads a file as far as it goes; more, later, if it has grown.
+pub struct Reader<R> {
+    input: R,
+    limit: usize,
+    offset: u64,
+    profile: Profile,
+    unknown_tables: BTreeMap<u16, usize>,
+    unknown_columns: usize,
+}
+
+impl<R: Read> Reader<R> {
+    pub fn new(path: &Path, mut input: R, limit: usize) -> Result<Reader<R>> {
+        let path = path.to_path_buf();
+        let mut header = [0; FILE_HEADER];
+        let got = fill(&mut input, &mut header).map_err(|error| Error::Io { path: path.clone(), error })?;
+        if got < FILE_HEADER || &header[..8] != MAGIC {
+            return Err(Error::NoProfile { path });
+        }
+        let major = u16::from_le_bytes([header[8], header[9]]);
+        if major != MAJOR {
+            return Err(Error::Version { path, major });
+        }
+        Ok(Reader {
+            input,
+            limit,
+            offset: FILE_HEADER as u64,
+            profile: Profile { path, ..Profile::default() },
+            unknown_tables: BTreeMap::new(),
+            unknown_columns: 0,
+        })
+    }
+
+    /// Reads whole chunks until there are no more; true: a part of one is left.
+    pub fn more(&mut self) -> Result<bool> {
+        let path = self.profile.path.clone();
+        let io = |error| Error::Io { path: path.clone(), error };
+        loop {
+            let mut bytes = [0; HEADER];
+            let got = fill(&mut self.input, &mut bytes).map_err(io)?;
+            if got < HEADER {
+                return Ok(got > 0);
+            }
+            let offset = self.offset;
+            let damaged = |damage| Error::Damaged { path: path.clone(), offset, damage };
+            let header = Header::read(&bytes).map_err(damaged)?;
+            let mut stored = Vec::new();
+            // Grows as the bytes come, whatever the header claims.
+            self.input.by_ref().take(header.stored as u64).read_to_end(&mut stored).map_err(io)?;
+            if stored.len() < header.stored {
+                return Ok(true);
+            }
+            let payload = header.payload(&bytes, stored).map_err(damaged)?;
+            match self.profile.tables.add(header.kind, header.rows, &payload).map_err(damaged)? {
+                Some(columns) => self.unknown_columns += columns,
+                None => *self.unknown_tables.entry(header.kind).or_default() += 1,
+            }
+            if self.profile.tables.bytes() > self.limit {
+                return Err(Error::TooLarge { path, limit: self.limit });
+            }
+            self.offset += (HEADER + header.stored) as u64;
+        }
+    }
+
+    /// What has been read so far.
+    pub fn profile(&self) -> &Profile {
+        &self.profile
+    }
+
+    /// The profile, with what a reader should know about it.
+    fn finish(self, cut: bool) -> Profile {
+        let mut profile = self.profile;
+        if cut {
+            profile.notes.push(format!("the last piece, at byte {}, was never written to its end", self.offset));
+        }
+        if profile.tables.end.time.is_empty() {
+            profile.notes.push("the run did not end by itself, or goes on: this is what it had told until then".into());
+        }
+        for (kind, chunks) in self.unknown_tables {
+            profile
+                .notes
+                .push(format!("{chunks} chunk(s) of kind {kind}, which this version does not know, were skipped"));
+        }
+        if self.unknown_columns > 0 {
+            let columns = self.unknown_columns;
+            profile.notes.push(format!("{columns} column(s) that this version does not know were skipped"));
+        }
+        profile
+    }
+}
+
+impl Reader<File> {
+    /// Opens a file that may still grow.
+    pub fn open(path: &Path) -> Result<Reader<File>> {
+        let file = File::open(path).map_err(|error| Error::Io { path: path.to_path_buf(), error })?;
+        Reader::new(path, file, usize::MAX)
+    }
+
+    /// Reads what has come since, from the last whole chunk on.
+    pub fn catch_up(&mut self) -> Result<()> {
+        let at = std::io::SeekFrom::Start(self.offset);
+        let path = self.profile.path.clone();
+        self.input.seek(at).map_err(|error| Error::Io { path, error })?;
+        self.more().map(|_| ())
+    }
+}
+
+/// Adds chunks that are all there to tables.
+pub fn add_chunks(tables: &mut Tables, bytes: &[u8]) -> std::result::Result<(), Damage> {
+    let mut at = 0;
+    while let Some(head) = bytes.get(at..at + HEADER).and_then(|h| <&[u8; HEADER]>::try_from(h).ok()) {
+        let header = Header::read(head)?;
+        let stored = bytes.get(at + HEADER..at + HEADER + header.stored).ok_or(Damage::Cut)?;
+        tables.add(header.kind, header.rows, &header.payload(head, stored.to_vec())?)?;
+        at += HEADER + header.stored;
+    }
+    Ok(())
 }
 
 /// Reads until the buffer is full or the input ends.

@@ -5,10 +5,11 @@ use crate::event::{Event, What};
 use crate::kinds::{Doing, Lane, Reason, Use};
 use crate::local::{self, Place};
 use crate::names;
+use crate::nvtx;
 use crate::session;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-pub use crate::clock::now;
+pub use crate::clock::{counts, now};
 pub use crate::names::shape;
 pub use crate::session::on;
 
@@ -145,6 +146,16 @@ impl TaskRecord {
             l.push(Event { what: What::Task, small: 0, half: 0, word: self.id, at });
         });
     }
+}
+
+/// Now, in nanoseconds; `counts` is the way back.
+pub fn nanoseconds_now() -> u64 {
+    clock::nanoseconds(clock::now())
+}
+
+/// The task that is being bound on this thread; 0: none.
+pub fn task_here() -> u32 {
+    local::with(|l| l.task()).unwrap_or(0)
 }
 
 /// Bytes that the task being bound on this thread reads and writes.
@@ -297,7 +308,7 @@ pub fn born(i: Born) {
     let half = names::known(i.by);
     local::with(|l| {
         l.count_new(i.bytes as u64);
-        let at = [i.by_place, i.store as u64, i.level as u64, 0];
+        let at = [i.by_place, i.store as u64, i.level as u64, l.task() as u64];
         l.push(Event { what: What::InstanceBy, small: 0, half, word: 0, at });
         let at = [i.id, i.bytes as u64, clock::now(), i.place];
         l.push(Event { what: What::Instance, small: i.memory, half: 0, word: i.shape, at });
@@ -320,7 +331,10 @@ pub fn copied(from: u8, to: u8, started: u64, bytes: usize, reason: Reason, plac
 }
 
 /// Ranges that the program names: the number to end it with.
-pub fn begin_range() -> u64 {
+pub fn begin_range(name: &str) -> u64 {
+    if nvtx::attached() {
+        nvtx::push(name);
+    }
     if on() {
         local::with(|l| l.ranges += 1);
         clock::now()
@@ -330,6 +344,9 @@ pub fn begin_range() -> u64 {
 }
 
 pub fn end_range(name: &str, started: u64) {
+    if nvtx::attached() {
+        nvtx::pop();
+    }
     if started == 0 || !on() {
         return;
     }

@@ -2,8 +2,10 @@
 //! their queues and processors; a thread of its own reads the queues and writes the file.
 
 use crate::clock;
+use crate::device::DeviceSpan;
 use crate::error::{Error, Result};
 use crate::kinds::Lane;
+use crate::live::Door;
 use crate::local::{self, Place};
 use crate::queue::Queue;
 use crate::write::Writer;
@@ -48,6 +50,8 @@ pub struct Hooks {
     pub snapshot: fn() -> Snapshot,
     /// The instances that are there: id, how often the array was read, and when last.
     pub held: fn() -> Vec<(u64, u32, u64)>,
+    /// Times on devices that have become known, in order for each; `all`: waits for what is still running.
+    pub device_spans: fn(bool) -> Vec<DeviceSpan>,
 }
 
 static HOOKS: OnceLock<Hooks> = OnceLock::new();
@@ -122,6 +126,17 @@ pub fn new_processor(lane: Lane) -> u16 {
     (all.len() - 1) as u16
 }
 
+/// The processor that stands for a device.
+pub fn device_processor(device: u32) -> u16 {
+    let mut all = PROCESSORS.lock();
+    let known = all.iter().position(|p| p.lane == Lane::GpuDevice && p.index == device);
+    let at = known.unwrap_or_else(|| {
+        all.push(Processor { lane: Lane::GpuDevice, index: device, thread: "stream".into() });
+        all.len() - 1
+    });
+    at as u16
+}
+
 /// Processors from number `from` on.
 pub fn processors(from: usize) -> Vec<Processor> {
     PROCESSORS.lock().get(from..).unwrap_or_default().to_vec()
@@ -175,11 +190,16 @@ pub fn start(path: &Path, meta: Vec<(String, String)>) -> Result<()> {
 
 fn tend(writer: &mut Writer) -> Result<()> {
     let mut written = Instant::now();
+    let door = Door::open();
     loop {
         let stop = STOP.load(Ordering::Acquire);
-        writer.read_queues();
+        writer.read_queues(stop);
         if stop {
+            drop(door);
             return writer.finish();
+        }
+        if let Some(door) = &door {
+            door.answer(writer);
         }
         if written.elapsed() >= WRITE_EVERY || writer.rows() >= MANY_ROWS {
             writer.flush()?;

@@ -87,6 +87,8 @@ pub struct Stats {
     pub memories: Vec<MemoryUse>,
     pub copied: Vec<(String, u64, u64, u64)>,
     pub critical: u64,
+    /// Page faults, those that were read from disk, and the ns that one takes.
+    pub faults: Option<(u64, u64, u64)>,
 }
 
 pub fn stats(p: &Profile) -> Stats {
@@ -101,6 +103,7 @@ pub fn stats(p: &Profile) -> Stats {
         memories: memories(p),
         copied: copied(p),
         critical: critical_path(p).0,
+        faults: faults(p),
     };
     out.kinds.sort_by_key(|(name, s)| (std::cmp::Reverse(s.total), name.clone()));
     out
@@ -203,6 +206,7 @@ fn lanes(p: &Profile, length: u64) -> (Vec<LaneUse>, Vec<(Doing, Summary)>, FxHa
     }
     let mut busy = vec![(0u64, 0u64); Lane::ALL.len()];
     let mut doing: Vec<Summary> = vec![Summary::default(); 256];
+    let waits: [bool; 256] = std::array::from_fn(|kind| Doing::of(kind as u8).is_some_and(Doing::waits));
     let mut tasks: FxHashMap<u32, u64> = FxHashMap::default();
     // A task that one span is all of needs no entry of its own.
     let mut before = (0u32, 0u64);
@@ -210,10 +214,9 @@ fn lanes(p: &Profile, length: u64) -> (Vec<LaneUse>, Vec<(Doing, Summary)>, FxHa
         let (kind, ran) = (spans.kind[k], spans.ran[k]);
         doing[kind as usize].add(ran);
         if let Some(Some(lane)) = lane_of.get(spans.processor[k] as usize) {
-            // Python's own time is no work of the runtime.
             let (count, total) = &mut busy[*lane as usize];
             *count += 1;
-            *total = total.saturating_add(ran);
+            *total = total.saturating_add(if waits[kind as usize] { 0 } else { ran });
         }
         if kind == Doing::Task as u8 {
             if before.0 == spans.subject[k] {
@@ -233,6 +236,13 @@ fn lanes(p: &Profile, length: u64) -> (Vec<LaneUse>, Vec<(Doing, Summary)>, FxHa
     });
     let doing = Doing::ALL.iter().map(|&d| (d, doing[d as usize])).filter(|(_, s)| s.count > 0);
     (lanes.collect(), doing.collect(), tasks)
+}
+
+fn faults(p: &Profile) -> Option<(u64, u64, u64)> {
+    let c = &p.tables.counters;
+    let last = |name: &str| (0..c.name.len()).rev().find(|&k| p.string(c.name[k]) == name).map(|k| c.value[k]);
+    let ns = p.meta("fault_ns").and_then(|ns| ns.parse().ok())?;
+    Some((last("page_faults")?, last("page_faults_from_disk")?, ns))
 }
 
 fn memories(p: &Profile) -> Vec<MemoryUse> {

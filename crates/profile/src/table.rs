@@ -16,6 +16,59 @@ pub trait Table: Default {
     fn add(&mut self, rows: usize, payload: &[u8]) -> Result<usize, Damage>;
 }
 
+/// The cells of a column.
+#[derive(Clone, Copy)]
+pub enum Values<'a> {
+    U8(&'a [u8]),
+    U16(&'a [u16]),
+    U32(&'a [u32]),
+    U64(&'a [u64]),
+    Text(&'a [String]),
+}
+
+impl Values<'_> {
+    pub fn len(&self) -> usize {
+        match self {
+            Values::U8(v) => v.len(),
+            Values::U16(v) => v.len(),
+            Values::U32(v) => v.len(),
+            Values::U64(v) => v.len(),
+            Values::Text(v) => v.len(),
+        }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// A number; texts have none.
+    pub fn at(&self, row: usize) -> u64 {
+        match self {
+            Values::U8(v) => v[row] as u64,
+            Values::U16(v) => v[row] as u64,
+            Values::U32(v) => v[row] as u64,
+            Values::U64(v) => v[row],
+            Values::Text(_) => 0,
+        }
+    }
+}
+
+/// Kinds of cells, as columns.
+trait AsValues: Sized {
+    fn values(column: &[Self]) -> Values<'_>;
+}
+
+macro_rules! as_values {
+    ($($ty:ty: $kind:ident),*) => {
+        $(impl AsValues for $ty {
+            fn values(column: &[$ty]) -> Values<'_> {
+                Values::$kind(column)
+            }
+        })*
+    };
+}
+as_values!(u8: U8, u16: U16, u32: U32, u64: U64, String: Text);
+
 fn write_column<T: Cell>(id: u8, shape: Shape, values: &[T], out: &mut Vec<u8>) {
     let at = out.len();
     out.extend([id, 0, 0, 0, 0, 0]);
@@ -116,6 +169,14 @@ macro_rules! tables {
                 out
             }
 
+            /// Every table's name, with its columns.
+            pub fn columns(&self) -> Vec<(&'static str, Vec<(&'static str, Values<'_>)>)> {
+                vec![$((
+                    stringify!($field),
+                    vec![$((stringify!($column), AsValues::values(&self.$field.$column))),*],
+                )),*]
+            }
+
             /// A whole file.
             pub fn file(&self) -> Vec<u8> {
                 let mut out = chunk::file_header().to_vec();
@@ -169,6 +230,7 @@ tables! {
     instances: Instances = 11 {
         id: u32 = 1 Steps, memory: u8 = 2 Plain, bytes: u64 = 3 Plain, born: u64 = 4 Steps, line: u32 = 5 Plain,
         by: u32 = 6 Plain, by_line: u32 = 7 Plain, shape: u32 = 8 Plain, store: u32 = 9 Plain,
+        task: u32 = 10 Steps,
     }
     deaths: Deaths = 12 { instance: u32 = 1 Steps, time: u64 = 2 Steps, reads: u32 = 3 Plain }
     copies: Copies = 13 {
@@ -195,6 +257,10 @@ tables! {
     findings: Findings = 19 {
         kind: u32 = 1 Plain, line: u32 = 2 Plain, loops: u32 = 3 Plain, micros: u64 = 4 Plain, bytes: u64 = 5 Plain,
         title: String = 6 Plain, text: String = 7 Plain, advice: String = 8 Plain,
+    }
+    /// What threads are at: told to whoever asks, never written to the file.
+    live: Live = 22 {
+        processor: u16 = 1 Plain, kind: u8 = 2 Plain, subject: u32 = 3 Plain, line: u32 = 4 Plain, since: u64 = 5 Plain,
     }
     /// Instances that are still there at the end.
     held: Held = 21 { instance: u32 = 1 Steps, reads: u32 = 2 Plain, last_read: u64 = 3 Plain }

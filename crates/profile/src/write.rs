@@ -5,11 +5,13 @@ use crate::clock;
 use crate::error::{Error, Result};
 use crate::event::{Event, What};
 use crate::kinds::{Doing, MemoryKind};
+use crate::live;
 use crate::local::Place;
+use crate::machine;
 use crate::names;
 use crate::queue::Queue;
 use crate::session::{self, Line, Snapshot};
-use crate::table::Tables;
+use crate::table::{Live, Tables};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::fs::File;
 use std::io::Write;
@@ -48,6 +50,9 @@ pub struct Writer {
     processors: usize,
     memories: FxHashSet<u8>,
     first_counts: FxHashMap<&'static str, u64>,
+    /// Page faults before, and how many threads compute.
+    first_faults: (u64, u64),
+    cpus: usize,
     lost: u64,
     line_count: u32,
     string_count: u32,
@@ -75,6 +80,8 @@ impl Writer {
             processors: 0,
             memories: FxHashSet::default(),
             first_counts: first.counters.iter().copied().collect(),
+            first_faults: machine::faults(),
+            cpus: meta.iter().find(|(key, _)| key == "cpus").and_then(|(_, n)| n.parse().ok()).unwrap_or(1),
             lost: 0,
             line_count: 0,
             string_count: 0,
@@ -82,6 +89,8 @@ impl Writer {
         for (key, value) in meta {
             writer.tables.meta.push(key, value);
         }
+        writer.tables.meta.push("fault_ns".into(), machine::fault_ns().to_string());
+        writer.first_faults = machine::faults();
         writer.snapshot(&first);
         writer.flush()?;
         Ok(writer)
@@ -91,8 +100,8 @@ impl Writer {
         self.tables.rows()
     }
 
-    /// Turns what the threads have told into rows.
-    pub fn read_queues(&mut self) {
+    /// Turns what the threads have told into rows; `all`: waits for what devices have not told yet.
+    pub fn read_queues(&mut self, all: bool) {
         for queue in session::new_queues() {
             self.sources.push(Source { queue, operations: Vec::new(), edges: Vec::new(), size: None, by: None });
         }
@@ -110,13 +119,42 @@ impl Writer {
         // A queue that nobody else has is a thread's that is gone.
         sources.retain(|s| Arc::strong_count(&s.queue) > 1);
         self.sources = sources;
+        for s in session::hooks().map(|h| (h.device_spans)(all)).unwrap_or_default() {
+            let (started, ran) = self.times(s.started, s.stopped);
+            let processor = session::device_processor(s.device);
+            self.tables.spans.push(processor, started, ran, Doing::Task as u8, s.task, 0, 0);
+        }
+    }
+
+    /// What the threads are at. After a flush, so that the lines and processors it names are in the file.
+    pub fn live(&mut self) -> Live {
+        let mut out = Live::default();
+        for source in &self.sources {
+            let at = &source.queue.at;
+            let Some((_, doing, subject)) = live::unpacked(at.what.load(Ordering::Relaxed)) else { continue };
+            let line = self.line(at.place.load(Ordering::Relaxed));
+            let since = self.time(at.since.load(Ordering::Relaxed));
+            out.push(at.processor.load(Ordering::Relaxed) as u16, doing as u8, subject, line, since);
+        }
+        out
+    }
+
+    /// Learns the places where threads are.
+    fn learn_whereabouts(&mut self) {
+        let places: Vec<Place> = self.sources.iter().map(|s| s.queue.at.place.load(Ordering::Relaxed)).collect();
+        self.learn(places);
     }
 
     /// Writes the rows there are, whole chunks at a time.
     pub fn flush(&mut self) -> Result<()> {
         let snapshot = session::hooks().map(|h| (h.snapshot)()).unwrap_or_default();
         self.snapshot(&snapshot);
+        self.learn_whereabouts();
         self.name_processors();
+        self.write()
+    }
+
+    fn write(&mut self) -> Result<()> {
         let tables = std::mem::take(&mut self.tables);
         let io = |error| Error::Io { path: self.path.clone(), error };
         self.file.write_all(&tables.chunks()).map_err(io)
@@ -133,7 +171,12 @@ impl Writer {
         }
         let now = self.time(clock::now());
         self.tables.end.push(now);
-        self.flush()
+        self.flush()?;
+        // The program is over, and the machine free to be measured.
+        if let Some(rate) = machine::bandwidth(self.cpus) {
+            self.tables.meta.push("bandwidth".into(), rate.to_string());
+        }
+        self.write()
     }
 
     fn time(&self, counts: u64) -> u64 {
@@ -183,7 +226,12 @@ impl Writer {
 
     /// Asks for the lines of places not seen before.
     fn learn_places(&mut self, batch: &[Event]) {
-        let mut fresh: Vec<Place> = batch.iter().map(place_of).filter(|p| !self.places.contains_key(p)).collect();
+        let fresh = batch.iter().map(place_of).filter(|p| !self.places.contains_key(p)).collect();
+        self.learn(fresh);
+    }
+
+    fn learn(&mut self, mut fresh: Vec<Place>) {
+        fresh.retain(|p| !self.places.contains_key(p));
         fresh.sort_unstable();
         fresh.dedup();
         let Some(hooks) = session::hooks().filter(|_| !fresh.is_empty()) else { return };
@@ -228,6 +276,12 @@ impl Writer {
             // Levels are what they are; everything else counts from the beginning of the session.
             let base = if name.ends_with("_BYTES") { 0 } else { self.first_counts.get(name).copied().unwrap_or(0) };
             self.tables.counters.push(now, string, value.saturating_sub(base));
+        }
+        let (minor, major) = machine::faults();
+        let (minor, major) = (minor - self.first_faults.0.min(minor), major - self.first_faults.1.min(major));
+        for (name, value) in [("page_faults", minor), ("page_faults_from_disk", major)] {
+            let string = self.string(name);
+            self.tables.counters.push(now, string, value);
         }
         for m in &snapshot.levels {
             if self.memories.insert(m.id) {
@@ -342,11 +396,11 @@ impl Writer {
     fn instance(&mut self, by: Option<Event>, e: &Event) {
         let [id, bytes, born, place] = e.at;
         let (born, line, shape) = (self.time(born), self.line(place), self.text(e.word));
-        let (op, op_line, store, level) = match by {
-            Some(by) => (self.known(by.half), self.line(by.at[0]), by.at[1] as u32, by.at[2]),
-            None => (0, 0, 0, bytes),
+        let (op, op_line, store, level, task) = match by {
+            Some(by) => (self.known(by.half), self.line(by.at[0]), by.at[1] as u32, by.at[2], by.at[3] as u32),
+            None => (0, 0, 0, bytes, 0),
         };
-        self.tables.instances.push(id as u32, e.small, bytes, born, line, op, op_line, shape, store);
+        self.tables.instances.push(id as u32, e.small, bytes, born, line, op, op_line, shape, store, task);
         self.tables.levels.push(e.small, born, level, 0);
     }
 }

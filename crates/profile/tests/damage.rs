@@ -27,7 +27,7 @@ fn sample(tasks: u32) -> Tables {
         if k > 0 {
             t.edges.push(k + 1, k);
         }
-        t.instances.push(k + 1, 0, 1 << 20, at, 1, 3, 1, 4, k);
+        t.instances.push(k + 1, 0, 1 << 20, at, 1, 3, 1, 4, k, k / 2);
         t.deaths.push(k + 1, at + 100, 1);
         t.levels.push(0, at, 1 << 20, 1 << 20);
     }
@@ -54,7 +54,7 @@ fn use_all(p: &Profile) {
     print::stats(p, &s, true);
     findings::text(p, &findings::findings(p));
     compare::text(p, p, true);
-    top::screen(p);
+    top::screen(p, Some(&p.tables.live));
     export::chrome(std::slice::from_ref(p));
     export::json(std::slice::from_ref(p));
 }

@@ -41,6 +41,7 @@ mod selection;
 mod slots;
 mod sorting;
 mod ufunc;
+mod warm;
 
 use pyo3::prelude::*;
 
@@ -48,7 +49,9 @@ use pyo3::prelude::*;
 fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     let py = m.py();
     heap::init();
+    warm::init();
     numloom_library::account_with(numloom_runtime::memory::count_scratch);
+    numloom_blas::offer(linalg::threads_of_a_blas);
     numpy_api::init(py)?;
     m.add_class::<handle::NdArray>()?;
     m.add_class::<handle::Scalar>()?;

@@ -35,6 +35,19 @@ fn factor(
     Ok(())
 }
 
+/// As many threads as there are workers for a BLAS; nothing if none is to be used.
+pub fn threads_of_a_blas() -> Option<usize> {
+    let settings = numloom_config::current();
+    (settings.blas == numloom_config::Blas::Auto).then_some(settings.cpus)
+}
+
+/// The file of the BLAS that large matrices are given to, if there is one.
+#[pyfunction]
+fn blas() -> Option<&'static str> {
+    numloom_blas::get().map(|blas| blas.path.as_str())
+}
+
 pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
+    m.add_function(wrap_pyfunction!(blas, m)?)?;
     m.add_function(wrap_pyfunction!(factor, m)?)
 }

@@ -3,6 +3,7 @@
 use crate::errors;
 use crate::fperr::Watch;
 use crate::handle::{self, NdArray};
+use crate::provenance;
 use numloom_ir::DType;
 use numloom_ir::view::Order;
 use numloom_runtime::record::{self, Target};
@@ -63,7 +64,24 @@ fn look_for_cuda_in(directories: Vec<std::path::PathBuf>) {
     numloom_runtime::gpu::look_in(directories);
 }
 
+/// Operations that devices have no way for and that ran on the CPU: name, file, line and how often.
+#[pyfunction]
+fn unplaced(py: Python<'_>) -> Vec<(&'static str, String, u32, u64)> {
+    let told = |(name, at, calls)| {
+        let (file, line) = provenance::text(py, at).map_or(("?".to_owned(), 0), |p| (p.file, p.line));
+        (name, file, line, calls)
+    };
+    numloom_runtime::unplaced::all().into_iter().map(told).collect()
+}
+
+#[pyfunction]
+fn forget_unplaced() {
+    numloom_runtime::unplaced::forget();
+}
+
 pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
+    m.add_function(wrap_pyfunction!(unplaced, m)?)?;
+    m.add_function(wrap_pyfunction!(forget_unplaced, m)?)?;
     m.add_function(wrap_pyfunction!(clock, m)?)?;
     m.add_function(wrap_pyfunction!(stencil_hint, m)?)?;
     m.add_function(wrap_pyfunction!(look_for_cuda_in, m)?)?;

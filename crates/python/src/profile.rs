@@ -68,8 +68,8 @@ fn _profiling() -> bool {
 }
 
 #[pyfunction]
-fn _range_begin() -> u64 {
-    record::begin_range()
+fn _range_begin(name: &str) -> u64 {
+    record::begin_range(name)
 }
 
 #[pyfunction]
@@ -142,7 +142,14 @@ fn prof(py: Python<'_>, legate: bool, words: Vec<String>, page: Option<PathBuf>)
 }
 
 pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
-    numloom_profile::set_hooks(Hooks { lines, here, snapshot: told::snapshot, held: told::held });
+    numloom_profile::nvtx::attach();
+    numloom_profile::set_hooks(Hooks {
+        lines,
+        here,
+        snapshot: told::snapshot,
+        held: told::held,
+        device_spans: told::device_spans,
+    });
     m.add_class::<FallbackSpan>()?;
     m.add_function(wrap_pyfunction!(prof, m)?)?;
     m.add_function(wrap_pyfunction!(_profile_report, m)?)?;

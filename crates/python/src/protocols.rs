@@ -150,7 +150,7 @@ impl NdArray {
         Ok(())
     }
 
-    #[pyo3(signature = (**kwargs))]
+    #[pyo3(signature = (**kwargs), text_signature = "($self, *, stream=None, max_version=None, dl_device=None, copy=None)")]
     fn __dlpack__<'py>(slf: &Bound<'py, Self>, kwargs: Option<&Bound<'py, PyDict>>) -> PyResult<Bound<'py, PyAny>> {
         if let Some(on_gpu) = interchange::dlpack(slf, kwargs)? {
             return Ok(on_gpu.into_bound(slf.py()));

@@ -13,7 +13,7 @@ use numloom_ir::{DType, Dims, ScalarOp, Strides};
 use numloom_library::{Args, Form, LibraryOp, RawView};
 
 /// The loop of an operation on two values of a type.
-fn loop_of(op: ScalarOp, dtype: DType) -> Option<u8> {
+pub fn loop_of(op: ScalarOp, dtype: DType) -> Option<u8> {
     let is_it = |l: &numloom_ir::Loop| l.ins() == [dtype, dtype] && l.outs() == [dtype];
     op.loops().iter().position(is_it).map(|k| k as u8)
 }

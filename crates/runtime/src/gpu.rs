@@ -11,7 +11,7 @@ use crate::provenance::Provenance;
 use crate::reserved;
 use crate::stand_in;
 use numloom_cuda::{CudaError, Device, FusedLaunch, Operand, Options, Output, Prepared, Report, Search};
-use numloom_ir::View;
+use numloom_ir::{Value, View};
 use parking_lot::Mutex;
 use smallvec::SmallVec;
 use std::path::PathBuf;
@@ -96,10 +96,14 @@ pub fn is_aligned(view: &View) -> bool {
     view.offset.is_multiple_of(size) && view.strides.iter().all(|s| s.unsigned_abs().is_multiple_of(size))
 }
 
-/// Puts a fused task, or a slab of it, into the device's stream.
-pub fn enqueue(device: &Device, bases: &Bases, task: &FusedTask, slab: Option<&Slab>) -> Result<()> {
-    let plan = task.plan;
-    let (domain, operands, outputs) = prepare::operands(bases, task, slab)?;
+/// A kernel over arrays in memory, as GPUs take it.
+pub fn with_launch<R>(
+    plan: &FusedPlan,
+    domain: &[usize],
+    params: &[Value],
+    (operands, outputs): (&[numloom_cpu::Operand], &[numloom_cpu::Output]),
+    then: impl FnOnce(&FusedLaunch) -> R,
+) -> R {
     let mut of: SmallVec<[Operand; 8]> =
         operands.iter().map(|o| Operand { ptr: o.ptr as u64, strides: &o.strides }).collect();
     let results: SmallVec<[Output; 4]> = outputs
@@ -117,26 +121,33 @@ pub fn enqueue(device: &Device, bases: &Bases, task: &FusedTask, slab: Option<&S
         of.iter_mut().for_each(|o| o.ptr = somewhere);
     }
     let reduced: SmallVec<[bool; 8]> = (0..domain.len()).map(|a| plan.reduced >> a.min(63) & 1 == 1).collect();
-    let launch = FusedLaunch {
+    then(&FusedLaunch {
         kernel: &plan.compiled.kernel,
-        domain: &domain,
+        domain,
         operands: &of,
-        params: task.params,
+        params,
         reduced: &reduced,
         outputs: &results,
-    };
+    })
+}
+
+/// Puts a fused task, or a slab of it, into the device's stream.
+pub fn enqueue(device: &Device, bases: &Bases, task: &FusedTask, slab: Option<&Slab>) -> Result<()> {
+    let plan = task.plan;
+    let (domain, operands, outputs) = prepare::operands(bases, task, slab)?;
     // SAFETY: the task holds its arrays on this device, and the analysis ordered it after everything that touches what
     // it writes.
-    let started = unsafe {
+    let start = |launch: &FusedLaunch| unsafe {
         match plan.on_gpu.0.get() {
             Some(Some(r)) if reserved::devices() == 1 && r.has_stand_in => {
-                let launched = device.launch_if_compiled(&r.prepared, &launch, || stand_in::is_small(&launch));
-                launched.and_then(|launched| if launched { Ok(()) } else { stand_in::run(device, plan, &launch) })
+                let launched = device.launch_if_compiled(&r.prepared, launch, || stand_in::is_small(launch));
+                launched.and_then(|launched| if launched { Ok(()) } else { stand_in::run(device, plan, launch) })
             }
-            Some(Some(r)) if reserved::devices() == 1 => device.launch(&r.prepared, &launch),
-            _ => device.run(&launch),
+            Some(Some(r)) if reserved::devices() == 1 => device.launch(&r.prepared, launch),
+            _ => device.run(launch),
         }
     };
+    let started = with_launch(plan, &domain, task.params, (&operands, &outputs), start);
     started.map_err(|e| failed(task, e))
 }
 

@@ -3,17 +3,26 @@
 use crate::dot;
 use crate::error::{ErrorKind, ExecError};
 use crate::gpu::{failure, is_aligned};
+use crate::gpu_copy;
+use crate::gpu_factor;
+use crate::gpu_fft::{self, Wanted};
+use crate::memory::Memory;
 use crate::operation::{Kind, Operation};
 use crate::prepare::sized;
+use crate::reserved;
+use numloom_cuda::load::{Kind as Nvidia, Opened};
 use numloom_cuda::ops::Step;
 use numloom_cuda::ops::blas::{Matrix, Product};
 use numloom_cuda::ops::extreme::Extreme;
 use numloom_cuda::ops::scan::Scan;
+use numloom_cuda::ops::search::{Run, Search};
 use numloom_cuda::ops::select::{self, Indexed, Pack};
 use numloom_cuda::ops::sort::Sort;
 use numloom_cuda::{CudaError, Device, Lane};
 use numloom_ir::{DType, View};
 use numloom_library::{Args, Form, Mode, RawView};
+use parking_lot::Mutex;
+use std::sync::Arc;
 
 type Result<T> = std::result::Result<T, ExecError>;
 
@@ -50,9 +59,12 @@ pub fn can_do(op: &Operation) -> bool {
         Form::MatMul => {
             let lies_well = |v: &View| matrix(v.dtype.size() as isize, &v.shape, &v.strides);
             let known = matches!(first.dtype, DType::F32 | DType::F64 | DType::C64 | DType::C128);
-            known && lies_well(&out).is_some_and(|c| !c.transposed) && ins.iter().all(|v| lies_well(v).is_some())
+            known
+                && has(Nvidia::Cublas)
+                && lies_well(&out).is_some_and(|c| !c.transposed)
+                && ins.iter().all(|v| lies_well(v).is_some())
         }
-        Form::Accumulate { op: Some(_), .. } => first.dtype == out.dtype && out.ndim() <= 2,
+        Form::Accumulate { op: Some(_), .. } => (first.dtype == out.dtype || is_apart(op)) && out.ndim() <= 2,
         Form::Sort { .. } => {
             let dense = |v: &View| v.ndim() == 1 && is_flat(v);
             dense(first) && !first.dtype.is_complex() && first.size() < 1 << 31 && dense(&out)
@@ -76,8 +88,32 @@ pub fn can_do(op: &Operation) -> bool {
                 && (is_dense_from(&ins[1], 0) || one(&ins[1]))
         }
         Form::CountTrue => first.dtype == DType::Bool && is_flat(first) && is_aligned(&out),
+        Form::SearchSorted { .. } => ins.len() == 2 && !first.dtype.is_complex() && is_even(&ins[1]) && is_even(&out),
+        Form::Factor { name, ins: cores, .. } => gpu_factor::can_do(name, cores, &ins) && has(Nvidia::Cusolver),
+        Form::Fourier { spectrum, axis, n, inverse, scale } => {
+            gpu_fft::can_do(&Wanted { spectrum, axis, n, inverse, scale }, first, &out) && has(Nvidia::Cufft)
+        }
         _ => false,
     }
+}
+
+/// Whether an operation reads no array that it writes.
+fn is_apart(op: &Operation) -> bool {
+    op.reads().all(|p| op.outs.iter().all(|o| !Arc::ptr_eq(&o.store, &p.store)))
+}
+
+/// Whether one of NVIDIA's libraries is there. Found once and kept open; simulated devices need none.
+fn has(kind: Nvidia) -> bool {
+    static OPENED: Mutex<Vec<(Nvidia, Option<Opened>)>> = Mutex::new(Vec::new());
+    let Some(device) = reserved::gpu(Memory::Framebuffer(0)) else { return true };
+    let mut all = OPENED.lock();
+    if let Some((_, opened)) = all.iter().find(|(k, _)| *k == kind) {
+        return opened.is_some();
+    }
+    let opened = device.search().open_for(kind, device.properties().driver.0).ok();
+    let found = opened.is_some();
+    all.push((kind, opened));
+    found
 }
 
 /// Whether the first axis of an array can be indexed there. Errors of empty axes are the CPU's to word.
@@ -101,7 +137,7 @@ pub fn can_pack(op: &Operation) -> bool {
                 && is_aligned(values)
                 && op.outs.first().is_some_and(|p| fits(&p.view))
         }
-        (Kind::Nonzero, [mask]) => mask.dtype == DType::Bool && mask.ndim() == 1 && is_flat(mask),
+        (Kind::Nonzero, [mask]) => mask.dtype == DType::Bool && mask.ndim() >= 1 && is_flat(mask),
         _ => false,
     }
 }
@@ -117,7 +153,12 @@ pub fn enqueue(device: &Device, op: &Operation, args: &Args) -> Result<()> {
         }
         Form::MatMul => product(device, args).ok_or_else(refused)?.map_err(fail),
         Form::Accumulate { op: Some(scalar), axis } => {
-            let (src, dst) = (&args.ins[0], &args.outs[0]);
+            let (mut src, dst) = (&args.ins[0], &args.outs[0]);
+            if src.dtype != dst.dtype {
+                // What is scanned has the type of the result: it is brought there and scanned in its place.
+                gpu_copy::cast(device, src, dst, &src.shape).map_err(fail)?;
+                src = dst;
+            }
             let other = 1 - axis.min(1);
             let flat = src.shape.len() < 2;
             let scan = Scan {
@@ -135,12 +176,20 @@ pub fn enqueue(device: &Device, op: &Operation, args: &Args) -> Result<()> {
             // SAFETY: the arrays are held on this device.
             unsafe { device.run_with_scratch(scan.scratch(), 0, |at| scan.steps(at).unwrap_or_default()) }.map_err(fail)
         }
-        Form::Sort { places } => {
+        Form::Sort { places, stable } => {
             let (src, dst) = (&args.ins[0], &args.outs[0]);
             let (dtype, n) = (src.dtype, src.shape[0]);
             let sort = Sort { dtype, n, src: src.ptr as u64, dst: dst.ptr as u64, places };
-            // SAFETY: as above.
-            unsafe { device.run_with_scratch(sort.scratch(), 0, |at| sort.steps(at).unwrap_or_default()) }.map_err(fail)
+            let by_place = stable && !places && dtype.is_float();
+            // One pass reads and writes, and what is taken by its place is read while the result is written.
+            let at_once = by_place || dtype.size() == 1;
+            if at_once && sort.src.abs_diff(sort.dst) < (n * 8) as u64 {
+                return apart(device, n * if places { 8 } else { dtype.size() }, sort.dst, |dst| {
+                    sorted(device, &Sort { dst, ..sort }, by_place)
+                })
+                .map_err(fail);
+            }
+            sorted(device, &sort, by_place).map_err(fail)
         }
         Form::Extreme { max, axis } => {
             let extreme = extreme(max, axis, &args.ins[0], &args.outs[0]);
@@ -164,7 +213,63 @@ pub fn enqueue(device: &Device, op: &Operation, args: &Args) -> Result<()> {
             })
         }
         Form::CountTrue => count_into(device, &args.ins[0], args.outs[0].ptr as u64).map_err(fail),
+        Form::SearchSorted { right } => {
+            let run = |v: &RawView| Run { ptr: v.ptr as u64, step: step_of(v), n: v.shape.iter().product() };
+            let (sorted, values, places) = (run(&args.ins[0]), run(&args.ins[1]), run(&args.outs[0]));
+            let search = Search { dtype: args.ins[0].dtype, sorted, values, places, right };
+            // SAFETY: as above.
+            unsafe { device.run_steps(&search.steps().ok_or_else(refused)?) }.map_err(fail)
+        }
+        Form::Factor { name, ins, outs, option } => gpu_factor::enqueue(device, op, args, name, (ins, outs), option),
+        Form::Fourier { spectrum, axis, n, inverse, scale } => {
+            gpu_fft::enqueue(device, &Wanted { spectrum, axis, n, inverse, scale }, args).map_err(fail)
+        }
         _ => Err(refused()),
+    }
+}
+
+/// Writes a result into room of its own first, then to where it belongs.
+fn apart(
+    device: &Device,
+    bytes: usize,
+    to: u64,
+    write: impl FnOnce(u64) -> std::result::Result<(), CudaError>,
+) -> std::result::Result<(), CudaError> {
+    let room = device.room(bytes)?;
+    write(room.ptr())?;
+    // SAFETY: both have the bytes of the result.
+    unsafe { device.copy(Lane::Compute, to, room.ptr(), bytes) }
+}
+
+/// Sorts; with `by_place`, values by way of their places: sorted keys have lost in which order zeros of
+/// both signs stood, and which NaN is which.
+fn sorted(device: &Device, sort: &Sort, by_place: bool) -> std::result::Result<(), CudaError> {
+    if !by_place {
+        // SAFETY: the arrays are held on this device.
+        return unsafe { device.run_with_scratch(sort.scratch(), 0, |at| sort.steps(at).unwrap_or_default()) };
+    }
+    let places = device.room(sort.n * 8)?;
+    let by_place = Sort { dst: places.ptr(), places: true, ..*sort };
+    let taken = Indexed {
+        itemsize: sort.dtype.size(),
+        array: sort.src,
+        outer: 1,
+        extent: sort.n,
+        inner: 1,
+        outer_stride: 0,
+        axis_stride: sort.dtype.size() as isize,
+        index: places.ptr(),
+        index_stride: 8,
+        count: sort.n,
+        dense: sort.dst,
+        single: false,
+        mode: select::Mode::Clip,
+        bad: 0,
+    };
+    // SAFETY: the arrays are held on this device; the result is apart from what is sorted.
+    unsafe {
+        device.run_with_scratch(by_place.scratch(), 0, |at| by_place.steps(at).unwrap_or_default())?;
+        device.run_steps(&taken.take().unwrap_or_default())
     }
 }
 
@@ -291,6 +396,9 @@ pub fn enqueue_packed(device: &Device, op: &Operation, args: &Args) -> Result<()
     let fail = |e: CudaError| failure(e, op.name(), op.at);
     let (ins, out) = (&args.ins, &args.outs[0]);
     let (itemsize, to) = (out.dtype.size(), out.ptr as u64);
+    if matches!(op.kind, Kind::Nonzero) && args.outs.len() > 1 {
+        return places_by_axis(device, &ins[0], &args.outs).map_err(fail);
+    }
     let (pack, apart) = match op.kind {
         Kind::Pack => (Pack { itemsize, values: ins[0].ptr as u64, packed: to, ..mask_only(&ins[1]) }, None),
         Kind::Nonzero => (Pack { places: to, ..mask_only(&ins[0]) }, None),
@@ -320,6 +428,22 @@ pub fn enqueue_packed(device: &Device, op: &Operation, args: &Args) -> Result<()
     };
     // SAFETY: the arrays are held on this device.
     unsafe { device.run_with_scratch(8 + pack.scratch(), 0, steps) }.map_err(fail)
+}
+
+/// Where a mask of several axes is true: places in all of it, which are then told apart.
+fn places_by_axis(device: &Device, mask: &RawView, outs: &[RawView]) -> std::result::Result<(), CudaError> {
+    let count = outs[0].shape[0];
+    let places = device.room(count * 8)?;
+    let pack = Pack { places: places.ptr(), ..mask_only(mask) };
+    let along: Vec<u64> = outs.iter().map(|o| o.ptr as u64).collect();
+    let steps = |at: u64| {
+        let (mut all, writing) = Pack { count: at, ..pack }.steps(at + 8).unwrap_or_default();
+        all.extend(writing);
+        all.extend(select::unravel(places.ptr(), count, &mask.shape, &along).unwrap_or_default());
+        all
+    };
+    // SAFETY: the arrays are held on this device; the rooms have the sizes asked for.
+    unsafe { device.run_with_scratch(8 + pack.scratch(), 0, steps) }
 }
 
 /// A matrix product by cuBLAS; `None` where the matrices do not lie as it needs them.

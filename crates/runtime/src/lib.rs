@@ -26,8 +26,12 @@ mod slices;
 
 // map, execute, retire
 mod channel;
+mod device_time;
 mod fp;
 pub mod gpu;
+mod gpu_copy;
+mod gpu_factor;
+mod gpu_fft;
 mod gpu_library;
 mod grid;
 mod kept;
@@ -53,9 +57,11 @@ mod stats;
 mod streamed;
 mod taint;
 mod task;
+pub mod unplaced;
 
 // where values enter Python, and a look inside
 mod explain;
+mod printed;
 pub mod profile;
 mod swap;
 mod sync;

@@ -8,6 +8,7 @@ use crate::operation::{Kind, Operation, Place, Source};
 use crate::prepare::{self, sized};
 use crate::reserved;
 use crate::task::{Prepared, Work};
+use crate::unplaced;
 use numloom_ir::DType;
 use numloom_library::{Args, CountTrue, LibraryOp, Nonzero, Pack, RawView, Unpack};
 
@@ -18,6 +19,9 @@ pub fn prepare(work: &Work, op: &Operation, ops: &[Operation]) -> Result<Prepare
         Some(Source::Place(p)) => Ok(p),
         _ => Err(internal(op, "a packed operation without its arrays")),
     };
+    if reserved::devices() > 0 && !able(op) {
+        unplaced::count(op);
+    }
     let library: Box<dyn LibraryOp> = match op.kind {
         Kind::Pack => {
             fix_length(work, op, ops, place(1)?)?;
@@ -41,9 +45,9 @@ pub fn prepare(work: &Work, op: &Operation, ops: &[Operation]) -> Result<Prepare
     Ok(Prepared::Library { own: Some(library), args, phases })
 }
 
-/// Whether devices do this: simulated ones do all that the CPU does.
+/// Whether devices do this. Simulated ones have no more ways than GPUs.
 fn able(op: &Operation) -> bool {
-    !reserved::are_gpus() || gpu_library::can_pack(op)
+    reserved::devices() > 0 && gpu_library::can_pack(op)
 }
 
 fn internal(op: &Operation, message: &str) -> ExecError {

@@ -2,6 +2,7 @@
 
 use crate::array::UNSIZED;
 use crate::chain::{BoundStep, ChainRun};
+use crate::device_time;
 use crate::error::ExecError;
 use crate::fp;
 use crate::gpu;
@@ -14,6 +15,7 @@ use crate::operation::{Kind, Operation, Place, Source};
 use crate::packed;
 use crate::plan::{self, FusedPlan};
 use crate::pool;
+use crate::printed;
 use crate::profile::{Doing, Lane, Span, record};
 use crate::provenance::Provenance;
 use crate::reserved;
@@ -23,6 +25,7 @@ use crate::store::Store;
 use crate::streamed;
 use crate::swap;
 use crate::task::{Payload, Prepared, Work};
+use crate::unplaced;
 use numloom_cpu::{Launch, Operand, Output, Raised};
 use numloom_ir::kernel::Instr;
 use numloom_ir::{Dims, Strides, Value, View};
@@ -88,7 +91,11 @@ fn bound(work: &Work) -> Result<Prepared> {
             match &op.kind {
                 Kind::Library(library) => {
                     let _room = room(ops, op.reads().chain(&op.outs).map(|p| &p.store))?;
-                    let able = !library.follows_all() && (!reserved::are_gpus() || gpu_library::can_do(op));
+                    // Simulated devices have no more ways than GPUs.
+                    let able = reserved::devices() > 0 && !library.follows_all() && gpu_library::can_do(op);
+                    if reserved::devices() > 0 && !able && !library.follows_all() {
+                        unplaced::count(op);
+                    }
                     let bases = match held(work, ops, able.then(|| elements_of(op)), || touches_of(op)) {
                         // What has no room on a device has it on the host, perhaps.
                         Err(e) if streamed::helps(&e).is_some() => held(work, ops, None, || touches_of(op))?,
@@ -101,7 +108,7 @@ fn bound(work: &Work) -> Result<Prepared> {
                         lost::made_to_fail().map_err(|e| gpu::failure(e, op.name(), op.at))?;
                     }
                     if let Some(device) = reserved::gpu(memory) {
-                        gpu_library::enqueue(device, op, &args)?;
+                        device_time::around(device, memory, || gpu_library::enqueue(device, op, &args))?;
                         return Ok(Prepared::Done);
                     }
                     let phases = library.phases(&args);
@@ -232,6 +239,9 @@ fn fused(work: &Work, task: &FusedTask) -> Result<Prepared> {
     drop(span);
     let parts = mapping.parts.clone();
     let _room = if parts[0].memory.is_host() { Some(room(ops, stores.iter())?) } else { None };
+    if reserved::are_gpus() && parts[0].memory.is_host() && !gpu::can_run(plan) {
+        ops.iter().for_each(unplaced::count);
+    }
     for part in &parts {
         if let Err(e) = mapping.hold(part.memory, part.slab.as_ref(), &touches, ops) {
             drop(mapping);
@@ -251,7 +261,7 @@ fn fused(work: &Work, task: &FusedTask) -> Result<Prepared> {
             lost::made_to_fail().map_err(|e| gpu::failed(task, e))?;
         }
         if let Some(device) = reserved::gpu(part.memory) {
-            gpu::enqueue(device, &bases, task, part.slab.as_ref())?;
+            device_time::around(device, part.memory, || gpu::enqueue(device, &bases, task, part.slab.as_ref()))?;
             continue;
         }
         launches.push(launch(&bases, task, part.slab.as_ref())?);
@@ -471,6 +481,9 @@ pub fn launch(bases: &Bases, task: &FusedTask, slab: Option<&Slab>) -> Result<La
     let (domain, operands, outputs) = operands(bases, task, slab)?;
     let settings = numloom_config::current();
     let reduced: Vec<bool> = (0..domain.len()).map(|a| plan.reduced >> a.min(63) & 1 == 1).collect();
+    if !settings.print_kernels.is_empty() {
+        printed::keep(&settings.print_kernels, plan, &domain, params, (&operands, &outputs));
+    }
     let launch = Launch::new(
         &plan.compiled,
         &domain,

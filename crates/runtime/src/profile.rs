@@ -1,6 +1,7 @@
 //! What the runtime tells the profiler, in its words. Nothing here does anything while no profile is written.
 
 use crate::array::UNSIZED;
+pub use crate::device_time::spans as device_spans;
 use crate::ledger::{self, Instance};
 use crate::memory::{self, Memory};
 use crate::operation::{Kind, Operation, Source};
@@ -13,7 +14,7 @@ use crate::task::{Payload, Prepared, Task, Work};
 use numloom_ir::View;
 use numloom_profile::kinds::{MemoryKind, Reason, traits};
 use numloom_profile::record::{Born, Bound, OperationRecord, TaskRecord};
-use numloom_profile::{MemoryLevel, Place, Snapshot, memory_id};
+use numloom_profile::{MemoryLevel, Place, Snapshot, memory_id, nvtx};
 
 pub use numloom_profile::kinds::{Doing, Lane, Use};
 pub use numloom_profile::record::{self, Span, on, small, used};
@@ -76,6 +77,46 @@ pub fn bound(record: &TaskRecord, prepared: &Prepared) {
     });
 }
 
+/// A range for tools that listen: a task's, for as long as this lives.
+pub struct Range(bool);
+
+impl Range {
+    #[inline]
+    pub fn of(work: &Work) -> Range {
+        if nvtx::attached() {
+            nvtx::push(&title(work));
+        }
+        Range(nvtx::attached())
+    }
+
+    /// It is ended by `ends`.
+    pub fn stays(mut self) {
+        self.0 = false;
+    }
+
+    #[inline]
+    pub fn ends() {
+        if nvtx::attached() {
+            nvtx::pop();
+        }
+    }
+}
+
+impl Drop for Range {
+    fn drop(&mut self) {
+        if self.0 {
+            nvtx::pop();
+        }
+    }
+}
+
+/// A task's name: its first operation's, and how many more there are.
+fn title(work: &Work) -> String {
+    let ops = work.ops.lock();
+    let first = ops.first().map_or("task", name);
+    if ops.len() > 1 { format!("{first} and {} more", ops.len() - 1) } else { first.to_string() }
+}
+
 /// A task is over; its operations are those it had.
 pub fn retired(work: &Work, ops: &[Operation], failed: bool) {
     let Some(record) = &work.record else { return };
@@ -128,7 +169,9 @@ fn traits_of(op: &Operation) -> u8 {
     if op.mask.is_some() || matches!(op.kind, Kind::Unpack) {
         bits |= traits::MASKED;
     }
-    if op.reads().any(|p| jumps(&p.view)) {
+    // A product of matrices packs what it reads, in whatever order it lies.
+    let packs = matches!(&op.kind, Kind::Library(l) if l.name() == "matmul");
+    if !packs && op.reads().any(|p| jumps(&p.view)) {
         bits |= traits::JUMPS;
     }
     bits

@@ -1,6 +1,7 @@
 //! When the arrays of a fused task do not fit into a device's memory together, they go through it in slabs.
 
 use crate::chain::ChainRun;
+use crate::device_time;
 use crate::error::{ErrorKind, ExecError};
 use crate::gpu;
 use crate::loan::Loan;
@@ -29,7 +30,7 @@ pub fn run(work: &Work, task: &FusedTask, memory: Memory) -> Option<Result<Prepa
     let touches = mapper::touches(plan, stores);
     let slabs = slabs(plan, &touches, memory)?;
     Some(through(memory, ops, &touches, &slabs, |bases, k| match reserved::gpu(memory) {
-        Some(device) => gpu::enqueue(device, bases, task, Some(&slabs[k])),
+        Some(device) => device_time::around(device, memory, || gpu::enqueue(device, bases, task, Some(&slabs[k]))),
         None => prepare::launch(bases, task, Some(&slabs[k])).map(|launch| {
             for (phase, &tiles) in launch.phases().iter().enumerate() {
                 for tile in 0..tiles {

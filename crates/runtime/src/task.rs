@@ -82,6 +82,7 @@ impl Job for Work {
     }
 
     fn bind(&self) -> Result<Prepared, ExecError> {
+        let _range = profile::Range::of(self);
         if let Some(record) = &self.record {
             record.binding();
         }
@@ -96,12 +97,14 @@ impl Job for Work {
     }
 
     fn entered(&self) {
+        profile::Range::of(self).stays();
         if let Some(record) = &self.record {
             record.entered();
         }
     }
 
     fn left(&self) {
+        profile::Range::ends();
         if let Some(record) = &self.record {
             record.left();
         }

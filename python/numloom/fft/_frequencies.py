@@ -39,7 +39,8 @@ def ifftshift(x: Any, axes: Any = None) -> Any:
 
 
 @native
-def fftfreq(n: Any, d: Any = 1.0, device: Any = None) -> Any:
+def fftfreq(n: Any, d: Any = 1.0, device: Any = None, *, dtype: Any = None) -> Any:
+    """NumPy's `fftfreq`, and `dtype` as in the array API standard."""
     if device not in (None, "cpu"):
         raise Unsupported("an error that NumPy words")
     if not isinstance(n, int | numpy.integer):
@@ -48,13 +49,16 @@ def fftfreq(n: Any, d: Any = 1.0, device: Any = None) -> Any:
     middle = (n - 1) // 2 + 1
     made[:middle] = arange(0, middle, dtype=int)
     made[middle:] = arange(-(n // 2), 0, dtype=int)
-    return made * (1.0 / (n * d))
+    made = made * (1.0 / (n * d))
+    return made if dtype is None else made.astype(dtype, copy=False)
 
 
 @native
-def rfftfreq(n: Any, d: Any = 1.0, device: Any = None) -> Any:
+def rfftfreq(n: Any, d: Any = 1.0, device: Any = None, *, dtype: Any = None) -> Any:
+    """NumPy's `rfftfreq`, and `dtype` as in the array API standard."""
     if device not in (None, "cpu"):
         raise Unsupported("an error that NumPy words")
     if not isinstance(n, int | numpy.integer):
         raise ValueError("n should be an integer")
-    return arange(0, n // 2 + 1, dtype=int) * (1.0 / (n * d))
+    made = arange(0, n // 2 + 1, dtype=int) * (1.0 / (n * d))
+    return made if dtype is None else made.astype(dtype, copy=False)

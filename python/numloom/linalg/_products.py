@@ -121,7 +121,10 @@ def matmul(x1: Any, x2: Any, /) -> Any:
 
 @native
 def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
-    return _core.vecdot(x1, x2, axis=axis)
+    x1, x2 = operand(x1), operand(x2)
+    if axis != -1:
+        x1, x2 = (_shape.moveaxis(x, normalize_axis_index(axis, x.ndim), -1) for x in (x1, x2))
+    return _core.vecdot(x1, x2)
 
 
 @native

@@ -60,26 +60,27 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
     if a.ndim != 2 or b.ndim not in (1, 2) or a.shape[0] != b.shape[0] or 0 in a.shape or 0 in b.shape:
         raise Unsupported("empty systems, or an error that NumPy words")
     dtype = common_type(a, b)
-    wide = numpy.result_type(dtype, numpy.float64)
     vector = b.ndim == 1
-    a, b = a.astype(wide, copy=False), b.astype(wide, copy=False)
+    a, b = a.astype(dtype, copy=False), b.astype(dtype, copy=False)
     if vector:
         b = b[:, None]
     m, n = a.shape
-    eps = numpy.finfo(wide).eps
-    rcond = eps * max(m, n) if rcond is None else float(rcond)
-    u, s, vt = svd(a, full_matrices=False)
-    # LAPACK's unit is the error of rounding, half the distance of two numbers.
-    large = s > (eps / 2 if rcond < 0 else rcond) * s[0]
-    rank = int(large.sum())
-    x = adjoint(vt) @ ((adjoint(u) @ b) * where(large, 1 / where(large, s, 1), 0)[:, None])
-    if rank == n and m > n:
-        rest = _core.absolute(b - a @ x)
-        residuals = (rest * rest).sum(axis=0).astype(real_type(dtype), copy=False)
-    else:
-        residuals = _core.empty(0, dtype=real_type(dtype))
-    x = x.astype(dtype, copy=False)
-    return (x[:, 0] if vector else x), residuals, numpy.int32(rank), s.astype(real_type(dtype), copy=False)
+    # All is computed in double precision, whatever the type.
+    share = numpy.finfo(numpy.float64).eps * max(m, n) if rcond is None else float(rcond)
+    real = real_type(dtype)
+    x, residuals, found, s = factor(
+        "lstsq",
+        [a, b, operand(numpy.float64(share))],
+        ((n, b.shape[1]), dtype),
+        ((b.shape[1],), real),
+        ((), numpy.dtype(numpy.int64)),
+        ((min(m, n),), real),
+        wait=True,
+    )
+    rank = numpy.int32(int(found))
+    if rank < n or m <= n:
+        residuals = _core.empty(0, dtype=real)
+    return (x[:, 0] if vector else x), residuals, rank, s
 
 
 @native

@@ -94,6 +94,14 @@ extern "C" __global__ void __launch_bounds__(256) unpack_write(const __grid_cons
     }
 }
 
+// Places in a flat array become places along one of its axes. Words: places, how many, inner size, extent, out.
+extern "C" __global__ void __launch_bounds__(256) unravel(const __grid_constant__ Words16 a) {
+    const i64 n = (i64)a.w[1];
+    for (i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += (i64)gridDim.x * blockDim.x) {
+        ((i64*)a.w[4])[i] = (i64)((u64)((const i64*)a.w[0])[i] / a.w[2] % a.w[3]);
+    }
+}
+
 // An index brought into range, or -1. Of those out of it `bad` keeps the first: the complement of its place.
 // Modes: 0 raise, 1 wrap, 2 clip.
 FN i64 settled(i64 i, i64 extent, u64 mode, i64 place, u64* bad) {

@@ -159,7 +159,7 @@ impl Device {
             return Ok(());
         }
         self.enter();
-        let mut blas = self.blas.lock().unwrap_or_else(|e| e.into_inner());
+        let mut blas = self.libraries.blas.lock().unwrap_or_else(|e| e.into_inner());
         if blas.is_none() {
             *blas = Some(Blas::open(self)?);
         }

@@ -1,10 +1,14 @@
 //! Library operations: each is a list of steps over device memory, made without a device, so that tests can run the
-//! same steps on the host. `blas` is NVIDIA's library instead.
+//! same steps on the host. `blas`, `fourier` and `solver` are NVIDIA's libraries instead.
 
 pub mod blas;
+pub mod dense;
 pub mod extreme;
+pub mod fourier;
 pub mod scan;
+pub mod search;
 pub mod select;
+pub mod solver;
 pub mod sort;
 pub mod transpose;
 
@@ -96,7 +100,56 @@ impl Functions {
     }
 }
 
+/// NVIDIA's libraries, each opened with its first use.
+#[derive(Default)]
+pub(crate) struct Libraries {
+    pub blas: Mutex<Option<blas::Blas>>,
+    pub solver: Mutex<Option<solver::Solver>>,
+    pub fourier: Mutex<Option<fourier::Fourier>>,
+}
+
+impl Libraries {
+    /// Before the device's streams go.
+    pub fn close(&mut self) {
+        fn taken<T>(library: &mut Mutex<Option<T>>) -> Option<T> {
+            library.get_mut().unwrap_or_else(|e| e.into_inner()).take()
+        }
+        if let Some(blas) = taken(&mut self.blas) {
+            blas.close();
+        }
+        if let Some(solver) = taken(&mut self.solver) {
+            solver.close();
+        }
+        if let Some(fourier) = taken(&mut self.fourier) {
+            fourier.close();
+        }
+    }
+}
+
+/// Memory of the compute stream's for as long as this lives: what was enqueued by then still has it.
+pub struct Room<'a> {
+    device: &'a Device,
+    ptr: u64,
+}
+
+impl Room<'_> {
+    pub fn ptr(&self) -> u64 {
+        self.ptr
+    }
+}
+
+impl Drop for Room<'_> {
+    fn drop(&mut self) {
+        // SAFETY: freed once, in the stream's order. A device that cannot free is lost, which the next call says.
+        let _ = unsafe { self.device.free(self.ptr) };
+    }
+}
+
 impl Device {
+    pub fn room(&self, bytes: usize) -> Result<Room<'_>, CudaError> {
+        Ok(Room { device: self, ptr: self.alloc(bytes.max(1))? })
+    }
+
     /// Enqueues the steps on the compute stream.
     ///
     /// # Safety

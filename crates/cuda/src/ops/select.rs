@@ -77,6 +77,20 @@ impl Pack {
     }
 }
 
+/// Steps that make `count` places in a dense array of a shape, 64-bit integers, places along each of its axes.
+pub fn unravel(places: u64, count: usize, shape: &[usize], along: &[u64]) -> Option<SmallVec<[Step; 4]>> {
+    let program = program(8)?;
+    let mut inner = 1;
+    let mut steps = SmallVec::new();
+    for (&extent, &to) in shape.iter().zip(along).rev() {
+        let words = arguments(&[places, count as u64, inner as u64, extent.max(1) as u64, to]);
+        let grid = grid_of(count, BLOCK).min(1 << 16);
+        steps.push(Step { program: program.clone(), function: "unravel", grid, words });
+        inner *= extent.max(1);
+    }
+    Some(steps)
+}
+
 /// What to do with an index out of range.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Mode {

@@ -2,9 +2,11 @@
 
 use crate::host::{compile, host_source};
 use crate::nvrtc::compiler;
+use numloom_cuda::ops::dense::{Dense, Move, NOT_A_NUMBER, Part, identity};
 use numloom_cuda::ops::extreme::Extreme;
 use numloom_cuda::ops::scan::Scan;
-use numloom_cuda::ops::select::{Indexed, Mode, Pack};
+use numloom_cuda::ops::search::{Run as Elements, Search};
+use numloom_cuda::ops::select::{Indexed, Mode, Pack, unravel};
 use numloom_cuda::ops::sort::Sort;
 use numloom_cuda::ops::transpose::Transpose;
 use numloom_cuda::ops::{BLOCK, Program, Step};
@@ -15,7 +17,9 @@ use std::sync::Arc;
 
 const SCAN: &[&str] = &["scan_fold", "scan_tiles", "scan_write", "scan_columns"];
 const SELECT: &[&str] =
-    &["pack_count", "pack_offsets", "pack_write", "unpack_write", "take", "put_owners", "put", "transpose"];
+    &["pack_count", "pack_offsets", "pack_write", "unpack_write", "unravel", "take", "put_owners", "put", "transpose"];
+const DENSE: &[&str] = &["dense_move", "dense_identity"];
+const SEARCH: &[&str] = &["search"];
 const EXTREME: &[&str] = &["extreme_rows", "extreme_parts", "extreme_columns"];
 const SORT: &[&str] = &["sort_clear", "sort_count", "sort_starts", "sort_pass"];
 
@@ -31,7 +35,7 @@ impl Host {
         for step in steps {
             let count = self.libraries.len();
             let library = self.libraries.entry(step.program.clone()).or_insert_with(|| {
-                let functions = [SCAN, SELECT, SORT, EXTREME].into_iter().find(|f| f.contains(&step.function)).unwrap_or(&[]);
+                let functions = [SCAN, SELECT, SORT, EXTREME, DENSE, SEARCH].into_iter().find(|f| f.contains(&step.function)).unwrap_or(&[]);
                 let mut text = host_source(step.program.text());
                 for f in functions {
                     text.push_str(&format!(
@@ -358,6 +362,122 @@ fn sorts_are_stable_with_nan_last() {
 }
 
 #[test]
+fn matrices_come_and_go_in_columns() {
+    if !has_compiler() {
+        return;
+    }
+    let mut host = Host::default();
+    let (rows, columns) = (37usize, 70usize);
+    for (d, wide) in [(DType::F32, DType::F64), (DType::C64, DType::C128), (DType::F64, DType::F64)] {
+        let values: Vec<Value> = (0..rows * columns)
+            .map(|k| if d.is_complex() { Value::from_complex(d, k as f64, 0.5) } else { Value::from_f64(d, k as f64) })
+            .collect();
+        let src = bytes_of(&values);
+        let size = d.size() as isize;
+        let from = Dense {
+            ptr: src.as_ptr() as u64,
+            dtype: d,
+            rows,
+            columns,
+            row_step: columns as isize * size,
+            column_step: size,
+        };
+        for (part, conjugate) in [(Part::All, false), (Part::Lower, true), (Part::Upper, false)] {
+            let (mut there, mut back) = (vec![7u64; rows * columns * 2], vec![7u64; src.len()]);
+            let mut seen = 0u64;
+            let to = Dense::in_columns(there.as_mut_ptr() as u64, wide, rows, columns);
+            let go = Move { from, to, part, conjugate, seen: &raw mut seen as u64 };
+            host.run(&go.steps().expect("types that solvers know"), "dense");
+            let got = values_of(wide, &there, rows * columns);
+            for (k, g) in got.iter().enumerate() {
+                let (i, j) = (k % rows, k / rows);
+                let kept = match part {
+                    Part::All => true,
+                    Part::Lower => i >= j,
+                    Part::Upper => i <= j,
+                };
+                let want = if kept { values[i * columns + j].cast(wide) } else { Value::from_f64(wide, 0.0) };
+                let sign = if conjugate { -1.0 } else { 1.0 };
+                assert_eq!((g.to_f64(), g.imag()), (want.to_f64(), sign * want.imag()), "{go:?} {i} {j}");
+            }
+            assert_eq!(seen, 0);
+            // Turned over and back again, it is what it was.
+            let home = Dense { ptr: back.as_mut_ptr() as u64, ..from };
+            host.run(&Move::whole(to.turned(), home.turned()).steps().expect("the same extents"), "dense");
+            if part == Part::All {
+                assert_eq!(values_of(d, &back, rows * columns), values);
+            }
+        }
+        let mut odd = values.clone();
+        let mut there = vec![0u64; rows * columns * 2];
+        for (value, told) in [(f64::INFINITY, 1), (f64::NAN, NOT_A_NUMBER)] {
+            odd[rows * columns - 1] = Value::from_f64(d, value);
+            let (src, seen) = (bytes_of(&odd), std::cell::Cell::new(0u64));
+            let to = Dense::in_columns(there.as_mut_ptr() as u64, wide, rows, columns);
+            let from = Dense { ptr: src.as_ptr() as u64, ..from };
+            let go = |part| Move { from, to, part, conjugate: false, seen: seen.as_ptr() as u64 };
+            host.run(&go(Part::Lower).steps().expect("types that solvers know"), "dense");
+            assert_eq!(seen.get(), 0, "it stands above the diagonal");
+            host.run(&go(Part::All).steps().expect("types that solvers know"), "dense");
+            assert_eq!(seen.get(), told);
+        }
+        let unit = Dense::in_columns(there.as_mut_ptr() as u64, wide, 30, 30);
+        host.run(&identity(unit).expect("a square"), "dense");
+        let got = values_of(wide, &there, 900);
+        assert!(got.iter().enumerate().all(|(k, g)| (g.to_f64(), g.imag()) == ((k % 31 == 0) as u8 as f64, 0.0)));
+        assert!(Move::whole(from, unit).steps().is_none(), "extents that differ");
+    }
+}
+
+#[test]
+fn values_find_their_places() {
+    if !has_compiler() {
+        return;
+    }
+    let mut host = Host::default();
+    for d in [DType::F16, DType::F32, DType::I64, DType::U8, DType::Bool] {
+        let mut sorted: Vec<Value> = random_values(d, 1_000, 3);
+        let key = |v: &Value| if v.to_f64().is_nan() { f64::INFINITY } else { v.to_f64() };
+        let class = |v: &Value| (v.to_f64().is_nan(), key(v));
+        sorted.sort_by(|a, b| class(a).partial_cmp(&class(b)).expect("no NaN is left"));
+        let values = random_values(d, 777, 5);
+        let (a, v) = (bytes_of(&sorted), bytes_of(&values));
+        let step = d.size() as isize;
+        for right in [false, true] {
+            let mut places = vec![-1i64; values.len()];
+            let search = Search {
+                dtype: d,
+                sorted: Elements { ptr: a.as_ptr() as u64, step, n: sorted.len() },
+                values: Elements { ptr: v.as_ptr() as u64, step, n: values.len() },
+                places: Elements { ptr: places.as_mut_ptr() as u64, step: 8, n: values.len() },
+                right,
+            };
+            host.run(&search.steps().expect("ordered"), "search");
+            for (v, &got) in values.iter().zip(&places) {
+                let want = sorted.partition_point(|s| if right { class(s) <= class(v) } else { class(s) < class(v) });
+                assert_eq!(got, want as i64, "{d} {v:?} {right}");
+            }
+        }
+    }
+}
+
+#[test]
+fn places_are_told_apart_by_axis() {
+    if !has_compiler() {
+        return;
+    }
+    let shape = [5usize, 7, 11];
+    let places: Vec<i64> = (0..385).step_by(3).collect();
+    let mut along = vec![vec![0i64; places.len()]; 3];
+    let to: Vec<u64> = along.iter_mut().map(|a| a.as_mut_ptr() as u64).collect();
+    let steps = unravel(places.as_ptr() as u64, places.len(), &shape, &to).expect("an item size");
+    Host::default().run(&steps, "unravel");
+    for (k, &p) in places.iter().enumerate() {
+        assert_eq!((along[0][k], along[1][k], along[2][k]), (p / 77, p / 11 % 7, p % 11));
+    }
+}
+
+#[test]
 fn library_programs_compile() {
     let Some(compiler) = compiler(None) else { return };
     let mut programs: Vec<Arc<Program>> = Vec::new();
@@ -372,7 +492,16 @@ fn library_programs_compile() {
         }
         let pack = Pack { itemsize: d.size(), n: 100, mask: 0, values: 0, packed: 0, places: 0, count: 0 };
         add(&pack.steps(0).expect("an item size").1);
+        if d != DType::I8 && d != DType::F16 {
+            let wide = if d.is_complex() { DType::C128 } else { DType::F64 };
+            let (from, to) = (Dense::in_columns(0, d, 50, 50), Dense::in_columns(0, wide, 50, 50));
+            add(&Move::whole(from, to).steps().expect("types that solvers know"));
+            add(&Move::whole(to, from).steps().expect("types that solvers know"));
+            add(&identity(to).expect("a square"));
+        }
         if !d.is_complex() {
+            let some = Elements { ptr: 0, step: d.size() as isize, n: 10 };
+            add(&Search { dtype: d, sorted: some, values: some, places: some, right: true }.steps().expect("ordered"));
             let (rows, n, src_row, src_step) = (1, 1_000_000, 0, d.size() as isize);
             let extreme = Extreme { max: true, dtype: d, src: 0, dst: 0, rows, n, src_row, src_step, dst_row: 0 };
             add(&extreme.steps(0).expect("ordered"));

@@ -6,13 +6,15 @@ use crate::kinds::{Doing, Use, traits};
 use crate::print::{bytes, duration};
 use crate::table::Spans;
 
-/// Elements read or written one by one, on one line, that are many.
+/// Elements read or written one by one, on one line, that are many: in a loop, and elsewhere.
+const MANY_IN_LOOP: u64 = 100;
 const MANY_ELEMENTS: u64 = 500;
 
 pub fn scalar_indexing(f: &Facts) -> Vec<Found> {
     let mut out = Vec::new();
+    let many = |line: u32| if f.loop_key(line).is_some() { MANY_IN_LOOP } else { MANY_ELEMENTS };
     for (kind, done) in [(Use::ScalarRead, "read"), (Use::ScalarWrite, "written")] {
-        for (line, s) in f.uses(kind).into_iter().filter(|(line, s)| *line != 0 && s.count >= MANY_ELEMENTS) {
+        for (line, s) in f.uses(kind).into_iter().filter(|&(line, s)| line != 0 && s.count >= many(line)) {
             let took = s.last.saturating_sub(s.first);
             out.push(Found {
                 line,

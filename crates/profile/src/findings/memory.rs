@@ -1,7 +1,8 @@
 //! Rules about memory.
 
 use super::Found;
-use super::facts::Facts;
+use super::facts::{Facts, Sums};
+use crate::kinds::Reason;
 use crate::print::{bytes, place};
 use rustc_hash::FxHashMap;
 
@@ -25,7 +26,7 @@ pub fn temporaries(f: &Facts) -> Vec<Found> {
     let mut by: FxHashMap<u32, (u64, u64)> = FxHashMap::default();
     for k in 0..i.id.len() {
         let goes = ends.get(&i.id[k]).is_some_and(|&end| !moved(k, end));
-        if i.bytes[k] >= LARGE && goes && f.loop_key(i.line[k]).is_some() {
+        if i.bytes[k] >= LARGE && goes && f.loop_key(i.line[k]).is_some() && rebinds(f.p.source_line(i.line[k])) {
             let of = by.entry(i.line[k]).or_default();
             *of = (of.0 + 1, of.1.saturating_add(i.bytes[k]));
         }
@@ -40,6 +41,52 @@ pub fn temporaries(f: &Facts) -> Vec<Found> {
             bytes: sum,
             title: format!("{count} temporaries of {} in a loop", bytes(sum / count)),
             text: "Each turn makes a new array, and the one before goes.".into(),
+        })
+        .collect()
+}
+
+/// Whether a statement gives a name a new value that is made from the old one, as `x = x + 1`: there the old array
+/// could have been written instead. Other arrays that come and go take the memory of the ones before.
+fn rebinds(statement: &str) -> bool {
+    let Some((name, value)) = statement.split_once('=') else { return false };
+    let name = name.trim();
+    let plain = !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '.');
+    let part_of_name = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_' || c == '.');
+    plain
+        && !value.starts_with('=')
+        && value.match_indices(name).any(|(at, _)| {
+            !part_of_name(value[..at].chars().next_back())
+                && !value[at + name.len()..].chars().next().is_some_and(|c| c.is_alphanumeric() || c == '_')
+        })
+}
+
+/// Copies from one memory to another for one line of a loop, that are many and large.
+const MANY_COPIES: u64 = 10;
+const LARGE_COPIES: u64 = 16 << 20;
+
+/// Arrays that are wanted in another memory, or cut in another way, turn after turn. What makes room is told elsewhere.
+pub fn repartitioning(f: &Facts) -> Vec<Found> {
+    let (c, t) = (&f.p.tables.copies, &f.p.tables.tasks);
+    let wanted = [Reason::Read, Reason::Kept, Reason::Host].map(|r| r as u8);
+    let mut by: FxHashMap<u32, Sums> = FxHashMap::default();
+    for k in (0..c.from.len()).filter(|&k| c.from[k] != c.to[k] && wanted.contains(&c.reason[k])) {
+        let line = f.rows.of(c.task[k]).map_or(c.line[k], |row| t.line[row]);
+        by.entry(line).or_default().add(1, c.ran[k], c.bytes[k], c.started[k], c.started[k].saturating_add(c.ran[k]));
+    }
+    let many = |&(line, s): &(u32, Sums)| {
+        let large = s.count >= MANY_COPIES && s.bytes >= LARGE_COPIES;
+        line != 0 && large && f.loop_key(line).is_some() && s.ns >= f.length / 20 && f.matters(s.ns)
+    };
+    let mut found: Vec<(u32, Sums)> = by.into_iter().filter(many).collect();
+    found.sort_by_key(|&(line, s)| (std::cmp::Reverse(s.ns), line));
+    found
+        .into_iter()
+        .map(|(line, s)| Found {
+            line,
+            seconds: f.seconds(s.ns),
+            bytes: s.bytes,
+            title: format!("arrays go from one memory to another {} times in a loop", s.count),
+            text: format!("{} are copied because they lie where they are not used next.", bytes(s.bytes)),
         })
         .collect()
 }
@@ -109,4 +156,19 @@ fn holders(f: &Facts, memory: u32, at: u64) -> (u32, u64, String) {
         most.iter().take(3).map(|&(line, sum)| format!("{} holds {}", place(f.p, line), bytes(sum))).collect();
     let (line, sum) = most.first().copied().unwrap_or((0, 0));
     (line, sum, format!("At its fullest {}.", words.join(", ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::rebinds;
+
+    #[test]
+    fn a_name_is_rebound_where_its_own_value_goes_in() {
+        for yes in ["x = x + 1.0", "x = np.sin(x)", "self.x = self.x * 2", "x=x.T@x", "grid = f(a, grid[1:])"] {
+            assert!(rebinds(yes), "{yes}");
+        }
+        for no in ["y = x + 1.0", "x += 1.0", "x[1:] = x[:-1]", "a, b = b, a", "x == x", "x", "x = self.x", "x = xx"] {
+            assert!(!rebinds(no), "{no}");
+        }
+    }
 }

@@ -32,6 +32,27 @@ struct Rule {
     kind: &'static str,
     advice: &'static str,
     find: fn(&Facts) -> Vec<Found>,
+    /// Kinds that are the reason for this one: nothing is said where one of them has been found.
+    unless: Unless,
+}
+
+/// Where a reason has to be found.
+enum Unless {
+    Never,
+    /// On the same line.
+    Line(&'static [&'static str]),
+    /// Anywhere.
+    Program(&'static [&'static str]),
+}
+
+impl Unless {
+    fn holds(&self, line: u32, found: &[Finding]) -> bool {
+        match self {
+            Unless::Never => false,
+            Unless::Line(kinds) => found.iter().any(|f| f.line == line && kinds.contains(&f.kind)),
+            Unless::Program(kinds) => found.iter().any(|f| kinds.contains(&f.kind)),
+        }
+    }
 }
 
 /// What a rule has found.
@@ -48,91 +69,115 @@ const RULES: &[Rule] = &[
         kind: "tiny-tasks",
         advice: "Work on the whole array at once, or on much larger slices: a task should run for a millisecond or more.",
         find: time::tiny_tasks,
+        unless: Unless::Never,
     },
     Rule {
         kind: "small-operations",
         advice: "Move the loop into the arrays: one operation on a long array instead of many on short ones.",
         find: time::small_operations,
+        unless: Unless::Never,
     },
     Rule {
         kind: "sync-in-loop",
         advice: "Keep the value an array and look at it after the loop, or only every so many turns.",
         find: time::syncs,
+        unless: Unless::Never,
     },
     Rule {
         kind: "value-read-back",
         advice: "Build the array from arrays: `stack`, `concatenate`, or an operation on the whole.",
         find: calls::read_back,
+        unless: Unless::Never,
     },
     Rule {
         kind: "fallback",
         advice: "Use a function that is native (`numloom.coverage()` lists them), or call this one less often.",
         find: calls::fallbacks,
+        unless: Unless::Never,
     },
     Rule {
         kind: "scalar-indexing",
         advice: "Read or write whole slices; `take`, a mask or `where` does what the loop does by hand.",
         find: calls::scalar_indexing,
+        unless: Unless::Never,
     },
     Rule {
         kind: "iteration",
         advice: "Use an operation on the whole array; `for x in a` takes the elements out one by one.",
         find: calls::iteration,
+        unless: Unless::Never,
     },
     Rule {
         kind: "index-arrays",
         advice: "Use the mask itself: `x[mask] = …`, `putmask` or `where` writes in one pass, without index arrays.",
         find: calls::index_arrays,
-    },
-    Rule {
-        kind: "temporaries",
-        advice: "Write into an array that is there, with `out=` or an in-place operator such as `x += y`.",
-        find: memory::temporaries,
+        unless: Unless::Never,
     },
     Rule {
         kind: "stacking-in-loop",
         advice: "Collect the parts in a list and put them together once, or fill an array made before the loop.",
         find: calls::stacking,
+        unless: Unless::Never,
+    },
+    Rule {
+        kind: "temporaries",
+        advice: "Write into an array that is there, with `out=` or an in-place operator such as `x += y`.",
+        find: memory::temporaries,
+        unless: Unless::Line(&["stacking-in-loop"]),
     },
     Rule {
         kind: "casts",
         advice: "Make the array in the type that is needed (`dtype=` where it is created) instead of converting it.",
         find: calls::casts,
+        unless: Unless::Never,
     },
     Rule {
         kind: "unread-arrays",
         advice: "Let go of it (`del`) when it is not needed any more, or do not make it.",
         find: memory::unread,
+        unless: Unless::Never,
     },
     Rule {
         kind: "memory-peak",
         advice: "Free or reuse what the lines named hold, work in parts, or give more with --sysmem (or --fbmem).",
         find: memory::peaks,
+        unless: Unless::Never,
     },
     Rule {
         kind: "transposed-access",
         advice: "Keep the array in the order in which it is read (`ascontiguousarray` once), or loop over the other axis.",
         find: calls::transposed,
+        unless: Unless::Never,
+    },
+    Rule {
+        kind: "repartitioning",
+        advice: "Work on the parts where they lie: the same slices on both sides, and no reading on the host in between.",
+        find: memory::repartitioning,
+        unless: Unless::Never,
     },
     Rule {
         kind: "utility-bound",
         advice: "Give the runtime fewer and larger operations: it spends this time on preparing them.",
         find: time::utility_bound,
+        unless: Unless::Program(&["tiny-tasks"]),
     },
     Rule {
         kind: "python-bound",
         advice: "Move work from Python into arrays, or let it go on while arrays are computed (sync later).",
         find: time::python_bound,
+        unless: Unless::Program(&["small-operations", "scalar-indexing", "iteration"]),
     },
     Rule {
         kind: "imbalance",
         advice: "Use larger arrays, or shapes whose first axis can be cut into equal parts.",
         find: time::imbalance,
+        unless: Unless::Program(&["utility-bound", "tiny-tasks"]),
     },
     Rule {
         kind: "mpi4py",
         advice: "Leave mpi4py out: the ranks of a run are Numloom's own, and two masters of MPI get in each other's way.",
         find: program::mpi,
+        unless: Unless::Never,
     },
 ];
 
@@ -141,7 +186,9 @@ pub fn findings(p: &Profile) -> Vec<Finding> {
     let facts = Facts::new(p);
     let mut out = Vec::new();
     for rule in RULES {
-        for f in (rule.find)(&facts) {
+        // Reasons stand before what they explain.
+        let fresh: Vec<Found> = (rule.find)(&facts).into_iter().filter(|f| !rule.unless.holds(f.line, &out)).collect();
+        for f in fresh {
             let (looped, advice) = (facts.loop_of(f.line), rule.advice);
             let Found { line, seconds, bytes, title, text } = f;
             out.push(Finding { kind: rule.kind, line, looped, seconds, bytes, title, text, advice });

@@ -9,6 +9,8 @@ use rustc_hash::FxHashMap;
 /// Tasks of one loop that are a bar code: so many, each so short (ns).
 const MANY_TASKS: u64 = 100;
 const SHORT_TASK: u64 = 200_000;
+/// The part of a loop's time that longer tasks run in, above which the short ones are not to blame.
+const OTHERS: (u64, u64) = (1, 2);
 
 pub fn tiny_tasks(f: &Facts) -> Vec<Found> {
     let t = &f.p.tables.tasks;
@@ -20,16 +22,20 @@ pub fn tiny_tasks(f: &Facts) -> Vec<Found> {
             continue;
         }
         let key = f.loop_key(line).map_or((0, 0, line), |(file, number)| (file, number, 0));
-        let (sums, longest) = by.entry(key).or_insert((Sums::default(), line));
-        let from = t.created[row];
-        sums.add(1, t.ran[row], 0, from, f.started(row).saturating_add(t.ran[row]));
-        *longest = (*longest).min(line);
+        let (sums, first) = by.entry(key).or_insert((Sums::default(), line));
+        let from = f.started(row);
+        sums.add(1, t.ran[row], 0, from, from.saturating_add(t.ran[row]));
+        *first = (*first).min(line);
     }
+    let long = running(f, SHORT_TASK);
     let mut out = Vec::new();
     for (s, line) in by.into_values() {
         let mean = s.ns / s.count.max(1);
         let took = s.last.saturating_sub(s.first);
         if s.count < MANY_TASKS || mean >= SHORT_TASK || !f.matters(took) {
+            continue;
+        }
+        if covered(&long, s.first, s.last) >= took / OTHERS.1 * OTHERS.0 {
             continue;
         }
         let computing = s.ns.min(took);
@@ -116,8 +122,10 @@ pub fn utility_bound(f: &Facts) -> Vec<Found> {
         return Vec::new();
     }
     let tasks = f.p.tables.tasks.id.len();
+    // The line that most of the operations come from.
+    let most = f.operations(|_| true).into_iter().max_by_key(|&(line, s)| (s.count, std::cmp::Reverse(line)));
     vec![Found {
-        line: 0,
+        line: most.map_or(0, |(line, _)| line),
         seconds: f.seconds(utility),
         bytes: 0,
         title: format!("{:.0}% of the run goes to preparing tasks", utility as f64 / f.length as f64 * 100.0),
@@ -132,13 +140,9 @@ pub fn utility_bound(f: &Facts) -> Vec<Found> {
 pub fn python_bound(f: &Facts) -> Vec<Found> {
     // Of a stretch of Python only what nobody computed in meanwhile is lost.
     let s = &f.p.tables.spans;
-    let mut busy: Vec<(u64, u64)> = (0..s.kind.len())
-        .filter(|&k| s.kind[k] == Doing::Task as u8)
-        .map(|k| (s.started[k], s.started[k].saturating_add(s.ran[k])))
-        .collect();
+    let busy = running(f, 0);
     let first = busy.iter().map(|b| b.0).min().unwrap_or(0);
     let last = busy.iter().map(|b| b.1).max().unwrap_or(0);
-    busy.sort_unstable();
     let mut idle: FxHashMap<u32, u64> = FxHashMap::default();
     let mut sum = 0;
     for k in (0..s.kind.len()).filter(|&k| s.kind[k] == Doing::Python as u8) {
@@ -165,6 +169,15 @@ pub fn python_bound(f: &Facts) -> Vec<Found> {
     }]
 }
 
+/// When tasks ran anywhere, for as long as this or longer (in ticks): sorted.
+fn running(f: &Facts, least: u64) -> Vec<(u64, u64)> {
+    let s = &f.p.tables.spans;
+    let chosen = (0..s.kind.len()).filter(|&k| s.kind[k] == Doing::Task as u8 && s.ran[k] >= least);
+    let mut out: Vec<(u64, u64)> = chosen.map(|k| (s.started[k], s.started[k].saturating_add(s.ran[k]))).collect();
+    out.sort_unstable();
+    out
+}
+
 /// How much of a stretch is covered by sorted spans, which may overlap.
 fn covered(busy: &[(u64, u64)], from: u64, to: u64) -> u64 {
     let begin = busy.partition_point(|b| b.0 < from).saturating_sub(64);
@@ -184,9 +197,10 @@ const LONG_TASK: u64 = 1_000_000;
 
 pub fn imbalance(f: &Facts) -> Vec<Found> {
     let t = &f.p.tables.tasks;
-    let alone: Vec<usize> = (0..t.id.len()).filter(|&row| t.tiles[row] == 1 && t.ran[row] >= LONG_TASK).collect();
-    let sum: u64 = alone.iter().map(|&row| t.ran[row]).sum();
-    let Some(&longest) = alone.iter().max_by_key(|&&row| t.ran[row]) else { return Vec::new() };
+    let computed = |row: usize| t.ran[row].saturating_sub(t.mapped[row]);
+    let alone: Vec<usize> = (0..t.id.len()).filter(|&row| t.tiles[row] == 1 && computed(row) >= LONG_TASK).collect();
+    let sum: u64 = alone.iter().map(|&row| computed(row)).sum();
+    let Some(&longest) = alone.iter().max_by_key(|&&row| computed(row)) else { return Vec::new() };
     // What others computed meanwhile is not lost.
     let (busy, most) = (f.busy.values().sum::<u64>(), f.busy.values().copied().max().unwrap_or(0));
     if f.cpus < 2 || sum < f.length * 2 / 5 || busy > most * 3 / 2 || f.seconds(sum) < 0.05 {

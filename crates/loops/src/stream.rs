@@ -1,0 +1,82 @@
+//! Copies past the caches: a line that is written whole need not be read first, and what is larger than the caches
+//! would only drive out what is still wanted.
+
+/// The bytes of a cache line.
+const LINE: usize = 64;
+
+/// Copies a dense run to one that does not overlap it. Other threads see it after `streamed`.
+///
+/// # Safety
+/// Both runs are valid for `bytes`.
+pub unsafe fn stream(src: *const u8, dst: *mut u8, bytes: usize) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        let head = dst.align_offset(LINE).min(bytes);
+        let lines = (bytes - head) / LINE;
+        std::ptr::copy_nonoverlapping(src, dst, head);
+        if is_x86_feature_detected!("avx512f") {
+            lines_avx512(src.add(head), dst.add(head), lines);
+        } else {
+            lines_baseline(src.add(head), dst.add(head), lines);
+        }
+        let done = head + lines * LINE;
+        std::ptr::copy_nonoverlapping(src.add(done), dst.add(done), bytes - done);
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    std::ptr::copy_nonoverlapping(src, dst, bytes);
+}
+
+/// Ends a series of streamed copies: what this thread writes next is seen after them.
+#[inline]
+pub fn streamed() {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: a fence of the baseline instruction set.
+    unsafe {
+        std::arch::x86_64::_mm_sfence()
+    };
+}
+
+/// # Safety
+/// `dst` is the start of a line; both runs are valid for `lines` of them.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f")]
+unsafe fn lines_avx512(src: *const u8, dst: *mut u8, lines: usize) {
+    use std::arch::x86_64::{__m512i, _mm512_loadu_si512, _mm512_stream_si512};
+    for i in 0..lines {
+        let line = _mm512_loadu_si512(src.add(i * LINE) as *const __m512i);
+        _mm512_stream_si512(dst.add(i * LINE) as *mut __m512i, line);
+    }
+}
+
+/// # Safety
+/// As for `lines_avx512`.
+#[cfg(target_arch = "x86_64")]
+unsafe fn lines_baseline(src: *const u8, dst: *mut u8, lines: usize) {
+    use std::arch::x86_64::{__m128i, _mm_loadu_si128, _mm_stream_si128};
+    for i in 0..lines * (LINE / 16) {
+        let part = _mm_loadu_si128(src.add(i * 16) as *const __m128i);
+        _mm_stream_si128(dst.add(i * 16) as *mut __m128i, part);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_byte_arrives_whatever_the_alignment() {
+        let src: Vec<u8> = (0..1000).map(|i| i as u8).collect();
+        for from in [0, 1, 7, 63, 64] {
+            for to in [0, 3, 16, 63] {
+                for bytes in [0, 1, 63, 64, 65, 500, 900] {
+                    let mut dst = vec![0xEEu8; 1000];
+                    // SAFETY: both ends lie inside their buffers.
+                    unsafe { stream(src.as_ptr().add(from), dst.as_mut_ptr().add(to), bytes) };
+                    streamed();
+                    assert_eq!(dst[to..to + bytes], src[from..from + bytes]);
+                    assert!(dst[..to].iter().chain(&dst[to + bytes..]).all(|&b| b == 0xEE));
+                }
+            }
+        }
+    }
+}

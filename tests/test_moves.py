@@ -1,0 +1,180 @@
+"""Data that is moved: large copies in another order, and reading and writing through many indices."""
+
+# The functions made in loops are called before the loop goes on.
+# ruff: noqa: B023
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+import pytest
+
+import numloom
+
+RNG = numpy.random.default_rng(7)
+# Above sixteen megabytes copies go past the caches; below they do not.
+SIDES = [(37, 53), (1601, 1403)]
+DTYPES = ["i1", "f4", "f8", "c16"]
+
+
+def check(run: Any, *arrays: Any) -> None:
+    got = run(numloom, *[numloom.asarray(a) for a in arrays])
+    want = run(numpy, *[a.copy() for a in arrays])
+    numpy.testing.assert_array_equal(numpy.asarray(got), want)
+    assert got.dtype == want.dtype
+    assert [s for s, n in zip(got.strides, got.shape) if n > 1] == [
+        s for s, n in zip(want.strides, want.shape) if n > 1
+    ]
+
+
+COPIES = {
+    "copy": lambda np, x: x.copy(),
+    "transposed": lambda np, x: x.T.copy(),
+    "transposed and reversed": lambda np, x: x[::-1, ::-1].T.copy(),
+    "rows reversed": lambda np, x: x[::-1].copy(),
+    "columns reversed": lambda np, x: x[:, ::-1].copy(),
+    "every other": lambda np, x: x[::2, 1::3].copy(),
+    "a part": lambda np, x: x[3:, 5:-2].copy(),
+    "halves in turn": lambda np, x: np.stack((x, x[::-1]), axis=1),
+    "columns in turn": lambda np, x: np.stack((x, x[::-1]), axis=2),
+    "side by side": lambda np, x: np.concatenate((x, x[:, :7]), axis=1),
+    "rolled": lambda np, x: np.roll(x, (5, -11), axis=(0, 1)),
+    "repeated": lambda np, x: np.repeat(x, 3, axis=1),
+    "repeated often": lambda np, x: np.repeat(x[:, :9], 150, axis=1),
+    "tiled": lambda np, x: np.tile(x, (2, 3)),
+    "into every other": lambda np, x: into(np.zeros((x.shape[0] * 2, x.shape[1] * 2), x.dtype), x),
+    "spread over rows": lambda np, x: np.ascontiguousarray(np.broadcast_to(x[0], x.shape)),
+    "spread over columns": lambda np, x: np.ascontiguousarray(np.broadcast_to(x[:, :1], x.shape)),
+}
+
+
+def into(out: Any, x: Any) -> Any:
+    out[::2, 1::2] = x[:, ::-1]
+    return out
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", COPIES)
+def test_copies(name: str, dtype: str) -> None:
+    for shape in SIDES:
+        check(COPIES[name], RNG.integers(-100, 100, shape).astype(dtype))
+
+
+@pytest.mark.parametrize("axes", [(0, 2, 1), (1, 0, 2), (1, 2, 0), (2, 0, 1), (2, 1, 0)])
+def test_copies_of_three_axes(axes: tuple[int, ...]) -> None:
+    for shape in [(5, 9, 11), (130, 150, 140), (3, 40_000, 19)]:
+        check(lambda np, x: np.ascontiguousarray(x.transpose(axes)), RNG.random(shape))
+
+
+def put(x: Any, i: Any, v: Any) -> Any:
+    x[i] = v
+    return x
+
+
+def add_at(np: Any, x: Any, i: Any, v: Any) -> Any:
+    np.add.at(x, i, v)
+    return x
+
+
+MANY = 300_000
+INDICES = {
+    "anywhere": RNG.integers(-MANY, MANY, MANY),
+    "sorted": numpy.sort(RNG.integers(0, MANY, MANY)),
+    "few places": RNG.integers(0, 11, MANY),
+    "one place": numpy.full(MANY, 5),
+    "backwards": numpy.arange(MANY)[::-1],
+    "not dense": RNG.integers(0, MANY, 2 * MANY)[::2],
+    "small integers": RNG.integers(0, MANY, MANY, dtype="i4"),
+}
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", INDICES)
+def test_single_elements(name: str, dtype: str) -> None:
+    x, v = (RNG.integers(-100, 100, MANY).astype(dtype) for _ in range(2))
+    i = INDICES[name]
+    check(lambda np, x, i: x[i], x, i)
+    check(lambda np, x, i: x[::-1][i], x, i)
+    check(lambda np, x, i, v: put(x, i, v), x, i, v)
+    check(lambda np, x, i, v: put(x[::-1], i, v[::-1]), x, i, v)
+    check(lambda np, x, i: put(x, i, 3), x, i)
+    check(add_at, x, i, v)
+
+
+@pytest.mark.parametrize("mode", ["wrap", "clip"])
+def test_take_of_indices_outside(mode: str) -> None:
+    x, i = RNG.random(1000), RNG.integers(-5000, 5000, 100_000)
+    check(lambda np, x, i: np.take(x, i, mode=mode), x, i)
+    check(lambda np, x, i: np.take(x, i, axis=1, mode=mode), RNG.random((30, 500)), i[:700])
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_rows_and_columns(dtype: str) -> None:
+    x = RNG.integers(-100, 100, (700, 500)).astype(dtype)
+    rows, columns = RNG.integers(-700, 700, 900), RNG.integers(-500, 500, 600)
+    check(lambda np, x, i: x[i], x, rows)
+    check(lambda np, x, i: x[:, i], x, columns)
+    check(lambda np, x, i: x.T[i], x, columns)
+    check(lambda np, x, i: np.take(x, i, axis=0), x, rows)
+    check(lambda np, x, i: np.take(x, i, axis=1), x, columns)
+    check(lambda np, x, i: np.take(x, i.reshape(20, 30), axis=1), x, columns)
+    check(lambda np, x, i: np.take(x.T, i, axis=0), x, columns)
+    check(lambda np, x, i: np.take(x.reshape(70, 10, 500), i[:300], axis=2), x, columns)
+    check(lambda np, x, i: x.reshape(70, 10, 500)[:, :, i], x, columns)
+    check(lambda np, x, i: np.take_along_axis(x, i, axis=1), x, RNG.integers(-500, 500, (700, 40)))
+    check(lambda np, x, i: put(x, i, x[::-1][:1] + x[i]), x, rows)
+    check(lambda np, x, i: put(x.T, i, x.T[i[::-1]] + 1), x, columns)
+    check(lambda np, x, i: put(x[:, 3:-2], i, x[i, 3:-2] * 2), x, rows)
+
+
+def test_long_rows_past_the_caches() -> None:
+    x, i = RNG.random((1500, 1500)), RNG.integers(-1500, 1500, 1500)
+    for run in (lambda np, x, i: x[i], lambda np, x, i: x[:, i], lambda np, x, i: np.take(x, i, axis=1)):
+        check(run, x, i)
+
+
+def test_an_index_outside_writes_nothing() -> None:
+    x, i = numloom.asarray(numpy.zeros(MANY)), numpy.arange(MANY)
+    i[-1] = MANY
+    with pytest.raises(IndexError, match=f"index {MANY} is out of bounds for axis 0 with size {MANY}"):
+        x[numloom.asarray(i)] = 1.0
+        numloom.sync()
+    assert not numpy.asarray(x).any()
+
+
+@pytest.mark.parametrize("shape", [(100,), (200_000,), (300, 1000), (40, 50, 60), (7, 3)])
+def test_masks(shape: tuple[int, ...]) -> None:
+    x, mask = RNG.random(shape), RNG.random(shape) < 0.3
+    for axis in range(len(shape)):
+        check(lambda np, m: np.nonzero(m)[axis].copy(), mask)
+        check(lambda np, x: np.nonzero(x - x[:1])[axis].copy(), x)
+    for dtype in DTYPES:
+        a, v = (RNG.integers(-100, 100, n).astype(dtype) for n in (shape, mask.sum()))
+        check(lambda np, x, m, v: put(x, m, v), a, mask, v)
+        check(lambda np, x, m, v: put(x[::-1], m, v[::-1]), a, mask, v)
+
+
+@pytest.mark.parametrize("mode", ["reflect", "symmetric", "wrap", "edge", "constant"])
+@pytest.mark.parametrize("widths", [0, 3, ((2, 0), (0, 3)), ((4, 4), (6, 6)), ((5, 4), (7, 8)), ((11, 1), (0, 30))])
+def test_pad(mode: str, widths: Any) -> None:
+    for order in "CF":
+        x = numpy.asarray(RNG.random((5, 7)), order=order)  # type: ignore[call-overload]
+        got, want = (np.pad(np.asarray(x), widths, mode=mode) for np in (numloom, numpy))  # type: ignore[call-overload]
+        numpy.testing.assert_array_equal(numpy.asarray(got), want)
+    assert numpy.array_equal(
+        numloom.pad(numloom.arange(4), (3, 3), mode=mode), numpy.pad(numpy.arange(4), (3, 3), mode=mode)
+    )  # type: ignore[call-overload]
+
+
+def test_put() -> None:
+    def run(np: Any, x: Any, i: Any, v: Any) -> Any:
+        np.put(x, i, v)
+        return x
+
+    x = RNG.random((30, 40))
+    for i, v in [([0, -1, 5], [1, 2, 3]), ([3, 3], [7, 8]), ([1, 2], 9), ([[1], [2]], [4, 5, 6]), ([1, 2, 3], [1, 2])]:
+        check(run, x, numpy.array(i), numpy.array(v))
+    with pytest.raises(IndexError, match="index 1200 is out of bounds for axis 0 with size 1200"):
+        numloom.put(numloom.asarray(x), [1200], 1)
+        numloom.sync()
