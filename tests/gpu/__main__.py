@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-CONFIG = "--gpus 1 --min-gpu-chunk 64 --background-compile=0 --cpus 2 --fbmem 2048"
+CONFIG = "--gpus 1 --min-gpu-chunk 64 --background-compile=0 --cpus 2 --fbmem 6144"
 
 # What these look at is not there on a GPU, or is the driver's business, or a browser's.
 LEFT_OUT = {

@@ -96,11 +96,7 @@ fn bound(work: &Work) -> Result<Prepared> {
                     if reserved::devices() > 0 && !able && !library.follows_all() {
                         unplaced::count(op);
                     }
-                    let bases = match held(work, ops, able.then(|| elements_of(op)), || touches_of(op)) {
-                        // What has no room on a device has it on the host, perhaps.
-                        Err(e) if streamed::helps(&e).is_some() => held(work, ops, None, || touches_of(op))?,
-                        bases => bases?,
-                    };
+                    let bases = held(work, ops, able.then(|| elements_of(op)), || touches_of(op))?;
                     let args = arguments(&bases, op)?;
                     let memory = bases.memory();
                     bases.keep(work);
