@@ -39,7 +39,7 @@ CONFIGS = {
 
 # On a machine with a GPU: everything there, and only what is worth it.
 GPU_CONFIGS = {
-    "gpu": "--gpus 1 --min-gpu-chunk 1 --inline-size 0",
+    "gpu": "--gpus 1 --min-gpu-chunk 1 --inline-size 0 --background-compile=0",
     "mixed-gpu": "--gpus 1 --min-gpu-chunk 256 --window-size 50",
 }
 EVERY = {**CONFIGS, **GPU_CONFIGS}

@@ -31,6 +31,7 @@ _arguments -S \
   '--inline-size=[largest result, in elements, computed at once on the caller'\''s thread]:N: ' \
   '--min-cpu-chunk=[smallest tile, in elements, worth a worker of its own]:N: ' \
   '--min-gpu-chunk=[smallest tile, in elements, worth a GPU of its own]:N: ' \
+  '--background-compile[compile a GPU kernel in the background while the CPU does its first small work]' \
   '--print-kernels=[write every fused kernel, as the CUDA program a GPU would run, into this directory]:TEXT: ' \
   '--tf32[let GPUs round float32 factors of matrix products to TF32\: faster, three digits]' \
   '--blas=[large matrices\: by the OpenBLAS that NumPy brought, or by own code only]:blas:(auto own)' \

@@ -1,6 +1,7 @@
 //! A GPU: its memory, copies, streams and events. Every call makes the device's context the calling thread's first.
 
 use crate::CudaError;
+use crate::background::Background;
 use crate::compile::Compiler;
 use crate::driver::{Context, Copy2d, Driver, Event as RawEvent, MEMORY_DEVICE, MEMORY_HOST, NOT_READY, OUT_OF_MEMORY};
 use crate::driver::{Function, Module, Pool, PoolProps, Stream as RawStream};
@@ -48,7 +49,8 @@ pub struct Options {
 
 pub struct Device {
     pub(crate) driver: Arc<Driver>,
-    pub(crate) compiler: Compiler,
+    pub(crate) compiler: Arc<Compiler>,
+    pub(crate) background: Background,
     pub(crate) kernels: Kernels,
     pub(crate) functions: Functions,
     pub(crate) search: Search,
@@ -165,7 +167,7 @@ impl Device {
         let mut version = 0;
         // SAFETY: writes one number.
         unsafe { (driver.driver_version)(&mut version) };
-        let compiler = Compiler::open(&options.search, options.cache.clone(), Some(version / 1000))?;
+        let compiler = Arc::new(Compiler::open(&options.search, options.cache.clone(), Some(version / 1000))?);
         let (mut handle, mut context) = (0, null_mut());
         // SAFETY: the calls below follow the driver's documentation; outputs are ours and initialised.
         unsafe {
@@ -184,6 +186,7 @@ impl Device {
         let mut device = Device {
             driver,
             compiler,
+            background: Background::default(),
             kernels: Kernels::default(),
             functions: Functions::default(),
             search: options.search.clone(),
@@ -576,6 +579,7 @@ fn properties(driver: &Driver, handle: i32, ordinal: u32) -> Properties {
 
 impl Drop for Device {
     fn drop(&mut self) {
+        self.background.rest();
         let _ = self.give_up_kept();
         let _ = self.wait();
         self.kernels.clear();

@@ -3,7 +3,7 @@
 use crate::CudaError;
 use crate::device::{Code, Device, Lane};
 use crate::ops::transpose::Transpose;
-use crate::plan::{Facts, FusedLaunch, check_kernel, plan};
+use crate::plan::{Facts, FusedLaunch, Plan, check_kernel, plan};
 use crate::print::print;
 use crate::structure::{Structure, head};
 use numloom_ir::kernel::Kernel;
@@ -77,19 +77,52 @@ impl Device {
     /// # Safety
     /// As for `run`.
     pub unsafe fn launch(&self, prepared: &Prepared, launch: &FusedLaunch) -> Result<(), CudaError> {
+        self.launch_with(prepared, launch, |structure| self.compile(prepared, structure).map(Some)).map(|_| ())
+    }
+
+    /// As `launch`, if the machine code is there. If not, it is compiled now; or in the background if `otherwise` says
+    /// that the caller can do without it: then nothing is launched, and the answer is false.
+    ///
+    /// # Safety
+    /// As for `run`.
+    pub unsafe fn launch_if_compiled(
+        &self,
+        prepared: &Prepared,
+        launch: &FusedLaunch,
+        otherwise: impl FnOnce() -> bool,
+    ) -> Result<bool, CudaError> {
+        self.launch_with(prepared, launch, |structure| {
+            if otherwise() { self.compiled(prepared, structure) } else { self.compile(prepared, structure).map(Some) }
+        })
+    }
+
+    /// Launches by the code of a variant seen before, or by what `made` has for it; false if it has none.
+    unsafe fn launch_with(
+        &self,
+        prepared: &Prepared,
+        launch: &FusedLaunch,
+        made: impl FnOnce(&Structure) -> Result<Option<Arc<Code>>, CudaError>,
+    ) -> Result<bool, CudaError> {
         debug_assert!(*launch.kernel == prepared.kernel);
         if prepared.copies
             && let Some(steps) = Transpose::of(launch).and_then(|t| t.steps())
         {
-            return self.run_steps(&steps);
+            return self.run_steps(&steps).map(|()| true);
         }
-        let Some(mut plan) = plan(&prepared.facts, launch, &self.chip())? else { return Ok(()) };
+        let Some(mut plan) = plan(&prepared.facts, launch, &self.chip())? else { return Ok(true) };
         let code = match prepared.code(&plan.structure) {
             Some(code) => code,
-            None => self.compile(prepared, &plan.structure)?,
+            None => match made(&plan.structure)? {
+                Some(code) => code,
+                None => return Ok(false),
+            },
         };
+        self.start_planned(&code, &mut plan).map(|()| true)
+    }
+
+    unsafe fn start_planned(&self, code: &Code, plan: &mut Plan) -> Result<(), CudaError> {
         if plan.partials == 0 {
-            return self.start(&code, plan.grid, plan.block, &plan.words);
+            return self.start(code, plan.grid, plan.block, &plan.words);
         }
         // Held until the launch is enqueued: a fold that needs more scratch frees it in the stream's order.
         let mut scratch = self.scratch.lock().unwrap_or_else(|e| e.into_inner());
@@ -112,7 +145,7 @@ impl Device {
         }
         plan.words[head::PARTIALS] = scratch.partials;
         plan.words[head::COUNTERS] = scratch.counters;
-        self.start(&code, plan.grid, plan.block, &plan.words)
+        self.start(code, plan.grid, plan.block, &plan.words)
     }
 
     fn compile(&self, prepared: &Prepared, structure: &Structure) -> Result<Arc<Code>, CudaError> {
@@ -122,9 +155,29 @@ impl Device {
         }
         let text = print(&prepared.kernel, structure, NAME).program();
         let cubin = self.compiler.cubin(&text, self.properties().arch)?;
-        let code = Arc::new(self.load_code(&cubin, NAME)?);
-        prepared.variants.write().unwrap_or_else(|e| e.into_inner()).push((structure.clone(), code.clone()));
+        self.load_variant(prepared, structure, &cubin)
+    }
+
+    /// The code of a variant if it was compiled before; if not, it is from here on, on another thread.
+    fn compiled(&self, prepared: &Prepared, structure: &Structure) -> Result<Option<Arc<Code>>, CudaError> {
+        let text = print(&prepared.kernel, structure, NAME).program();
+        let arch = self.properties().arch;
+        match self.compiler.made_before(&text, arch) {
+            Some(cubin) => self.load_variant(prepared, structure, &cubin).map(Some),
+            None if self.background.want(&self.compiler, text, arch) => Ok(None),
+            None => self.compile(prepared, structure).map(Some),
+        }
+    }
+
+    fn load_variant(&self, p: &Prepared, structure: &Structure, cubin: &[u8]) -> Result<Arc<Code>, CudaError> {
+        let code = Arc::new(self.load_code(cubin, NAME)?);
+        p.variants.write().unwrap_or_else(|e| e.into_inner()).push((structure.clone(), code.clone()));
         Ok(code)
+    }
+
+    /// Ends what compiles in the background.
+    pub fn rest(&self) {
+        self.background.rest();
     }
 
     /// How often NVRTC was run for this device.

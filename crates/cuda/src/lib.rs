@@ -2,6 +2,7 @@
 //! launched (`launch`) on a device (`device`) whose libraries are found at run time (`load`). `README.md` has the
 //! contracts and the reasons.
 
+mod background;
 pub mod compile;
 mod device;
 mod driver;
@@ -23,4 +24,5 @@ pub use error::CudaError;
 pub use launch::Prepared;
 pub use load::{Kind, Report, Search};
 pub use plan::{Chip, Facts, FusedLaunch, Operand, Output, Plan, plan};
+pub use scalar::agrees_with_cpu;
 pub use show::text_of;

@@ -1,7 +1,7 @@
 //! From a launch to its structure, arguments and grid: the domain in walking order, joined to few axes.
 
 use crate::CudaError;
-use crate::scalar::{accumulator, cost, neutral};
+use crate::scalar::{accumulator, cost, lanes_function, neutral};
 use crate::structure::{Access, Arguments, MOST_WORDS, Order, Structure, Walk, head};
 use numloom_ir::kernel::{Instr, Kernel, NO_REG};
 use numloom_ir::{DType, Value};
@@ -48,6 +48,8 @@ pub struct Chip {
 pub const MOST_THREADS: u32 = 256;
 /// Blocks for each multiprocessor that a walk is cut into; more would only add scheduling.
 const BLOCKS_EACH: usize = 16;
+/// The same for kernels that wait behind branches: blocks that end apart fill the chip better.
+const BRANCHING_BLOCKS_EACH: usize = 32;
 /// Blocks for each multiprocessor that a fold should have; it splits its results until then.
 const FOLD_BLOCKS_EACH: usize = 8;
 /// Instructions of all lanes together that a loop's body may have.
@@ -66,12 +68,14 @@ pub struct Facts {
     any_order: bool,
     cost: usize,
     live: usize,
+    /// Operations that lanes do together, with a branch for all of them.
+    together: usize,
 }
 
 impl Facts {
     pub fn of(kernel: &Kernel) -> Facts {
         let mut stored: SmallVec<[bool; 8]> = SmallVec::from_elem(false, kernel.operands.len());
-        let (mut loads, mut has_iota, mut total) = (0, false, 0);
+        let (mut loads, mut has_iota, mut total, mut together) = (0, false, 0, 0);
         let mut last_use = vec![0; kernel.regs.len()];
         for (at, i) in kernel.instrs.iter().enumerate() {
             for r in i.sources() {
@@ -90,6 +94,7 @@ impl Facts {
                 Instr::Apply { op, lp, .. } => {
                     let d = op.loops().get(lp as usize).and_then(|l| l.ins().first().copied());
                     total += cost(op, d.unwrap_or(DType::F64));
+                    together += (d == Some(DType::F32) && lanes_function(op).is_some()) as usize;
                 }
                 _ => total += 1,
             }
@@ -98,7 +103,8 @@ impl Facts {
         let words = |r: u16| kernel.regs.get(r as usize).map_or(1, |d| d.size().div_ceil(4));
         let mut ends = vec![0usize; kernel.instrs.len() + 1];
         for (at, i) in kernel.instrs.iter().enumerate() {
-            for r in i.results() {
+            // Parameters take no registers of a lane.
+            for r in i.results().filter(|_| !matches!(i, Instr::Param { .. })) {
                 alive += words(r);
                 let end = last_use.get(r as usize).copied().unwrap_or(at).max(at);
                 ends[end] += words(r);
@@ -107,7 +113,7 @@ impl Facts {
             alive = alive.saturating_sub(ends[at]);
         }
         let any_order = kernel.targets.iter().all(|t| neutral(t).is_some());
-        Facts { stored, loads, has_iota, any_order, cost: total, live }
+        Facts { stored, loads, has_iota, any_order, cost: total, live, together }
     }
 }
 
@@ -340,6 +346,10 @@ pub fn plan(facts: &Facts, launch: &FusedLaunch, chip: &Chip) -> Result<Option<P
     let size = kernel.operands.iter().map(|d| d.size()).max().unwrap_or(8);
     let wanted = if v > 1 { 64 } else { 160 };
     let mut u = pow2_at_most(wanted / (size * v * facts.loads.max(1))).clamp(1, 8);
+    // Another group of lanes goes on while one waits behind such a branch.
+    if v > 1 && facts.together > 0 {
+        u = u.max(2);
+    }
     // Short rows would mostly run past their end.
     if folds && (order == Order::InOrder || (order == Order::Along && away_size < 8192)) {
         u = 1;
@@ -386,7 +396,8 @@ pub fn plan(facts: &Facts, launch: &FusedLaunch, chip: &Chip) -> Result<Option<P
     if folds {
         p.fold(&mut heading, order, &kept, &away, kernel, chip);
     } else {
-        p.walk(&mut heading, &kept, chip);
+        let each = if facts.together > 0 { BRANCHING_BLOCKS_EACH } else { BLOCKS_EACH };
+        p.walk(&mut heading, &kept, chip, each);
         p.share_rows(facts, launch, &kept);
     }
     p.fill(&heading, &kept, &away, launch)?;
@@ -395,10 +406,10 @@ pub fn plan(facts: &Facts, launch: &FusedLaunch, chip: &Chip) -> Result<Option<P
 
 impl Plan {
     /// A grid over one or more axes without reductions.
-    fn walk(&mut self, heading: &mut SmallVec<[u64; 8]>, space: &Space, chip: &Chip) {
+    fn walk(&mut self, heading: &mut SmallVec<[u64; 8]>, space: &Space, chip: &Chip, each: usize) {
         let (v, u, block) = (self.structure.v as usize, self.structure.u as usize, chip.block as usize);
         let rank = space.shape.len();
-        let most = chip.multiprocessors as usize * BLOCKS_EACH;
+        let most = chip.multiprocessors as usize * each;
         let inner = space.shape[rank - 1];
         let tiles = if rank == 1 {
             let tiles = inner.div_ceil(block * v * u);

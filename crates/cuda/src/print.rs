@@ -4,7 +4,8 @@
 //! stores go out as vectors. Arithmetic is NumPy's: nothing is contracted (`-fmad=false`, see `compile.rs`).
 
 use crate::scalar::{
-    Section, Sections, accumulator, call, cast_expression, cast_sections, neutral, sections_of, type_name,
+    Section, Sections, accumulator, call, cast_expression, cast_sections, lanes_function, neutral, sections_of,
+    type_name,
 };
 use crate::structure::{Access, Arguments, Order, Structure, Walk, head};
 use numloom_ir::DType;
@@ -33,6 +34,9 @@ pub fn program(functions: &[&Printed]) -> String {
     functions.iter().for_each(|f| text.push_str(&f.text));
     text
 }
+
+/// Lanes that go through a function together. All of them take its long way if one must.
+const LANES_AT_ONCE: usize = 8;
 
 macro_rules! line {
     ($p:expr, $($arg:tt)*) => {{
@@ -280,11 +284,11 @@ impl Printer<'_> {
                     continue;
                 }
                 Instr::Reduce { target, src } => self.reduce(target as usize, src),
-                _ => {
-                    if !i.results().all(|r| self.uniform[r as usize]) {
-                        (0..self.lanes()).for_each(|l| self.compute(i, l, "    "));
-                    }
-                }
+                _ if i.results().all(|r| self.uniform[r as usize]) => {}
+                _ => match self.lanes_function(i) {
+                    Some(function) => self.compute_lanes(i, function),
+                    None => (0..self.lanes()).for_each(|l| self.compute(i, l, "    ")),
+                },
             }
             at += 1;
         }
@@ -510,6 +514,31 @@ impl Printer<'_> {
                 line!(self, "{indent}const {t} {} = {} ? {} : {};", n(dst), n(mask), n(yes), n(no));
             }
             _ => {}
+        }
+    }
+
+    /// The device function that does an instruction for several lanes at once, if it has one.
+    fn lanes_function(&self, i: &Instr) -> Option<&'static str> {
+        let Instr::Apply { op, dst, .. } = *i else { return None };
+        let of_singles = i.sources().chain(i.results()).all(|r| self.dtype(r) == DType::F32);
+        if of_singles && dst[0] != NO_REG && self.lanes() > 1 { lanes_function(op) } else { None }
+    }
+
+    fn compute_lanes(&mut self, i: &Instr, function: &str) {
+        let Some(dst) = i.results().next() else { return };
+        let names: Vec<String> = (0..self.lanes()).map(|l| self.name(dst, l)).collect();
+        line!(self, "    f32 {};", names.join(", "));
+        let sources: Vec<Reg> = i.sources().collect();
+        for (first, group) in names.chunks(LANES_AT_ONCE).enumerate() {
+            let n = group.len();
+            let mut given = String::new();
+            for (k, &r) in sources.iter().enumerate() {
+                let lanes: Vec<String> = (0..n).map(|l| self.name(r, first * LANES_AT_ONCE + l)).collect();
+                let _ = write!(given, "const f32 x{k}[{n}] = {{{}}}; ", lanes.join(", "));
+            }
+            let args: Vec<String> = (0..sources.len()).map(|k| format!("x{k}, ")).collect();
+            let taken: Vec<String> = group.iter().enumerate().map(|(l, name)| format!("{name} = y[{l}];")).collect();
+            line!(self, "    {{ {given}f32 y[{n}]; {function}<{n}>({}y); {} }}", args.concat(), taken.join(" "));
         }
     }
 

@@ -141,6 +141,22 @@ pub fn sections_of(kernel: &Kernel) -> Sections {
     all
 }
 
+/// Whether a GPU computes every element just as the CPU does: nothing but operations that are exact or rounded right,
+/// and no folds.
+pub fn agrees_with_cpu(kernel: &Kernel) -> bool {
+    let exact = |i: &Instr| match *i {
+        Instr::Apply { op, lp, .. } => op.loops().get(lp as usize).is_some_and(|l| {
+            let Some(&d) = l.ins().first() else { return false };
+            let section = section_of(op, d);
+            let constant = matches!(op, ScalarOp::Degrees | ScalarOp::Radians | ScalarOp::Deg2rad | ScalarOp::Rad2deg);
+            !constant && !d.is_complex() && matches!(section, Section::Arithmetic | Section::Compare | Section::Integer)
+        }),
+        Instr::Iota { .. } | Instr::Reduce { .. } => false,
+        _ => true,
+    };
+    kernel.targets.is_empty() && kernel.instrs.iter().all(exact)
+}
+
 /// What a cast expression between two types calls.
 pub fn cast_sections(from: DType, to: DType, all: &mut Sections) {
     if to == DType::Bool {
@@ -187,6 +203,16 @@ pub fn cast_expression(from: DType, to: DType, x: &str) -> String {
 /// A call of the operation's function.
 pub fn call(op: ScalarOp, args: &[&str]) -> String {
     format!("nl_{}({})", op.name(), args.join(", "))
+}
+
+/// The function that does several lanes of float32 at once, for operations that would have a branch each.
+pub fn lanes_function(op: ScalarOp) -> Option<&'static str> {
+    match op {
+        ScalarOp::Divide => Some("divide_lanes"),
+        ScalarOp::Sqrt => Some("sqrt_lanes"),
+        ScalarOp::Log => Some("log_lanes"),
+        _ => None,
+    }
 }
 
 /// The type a reduction is carried in: sums of float32 in float64 and everything of float16 in float32, so that
@@ -256,6 +282,8 @@ pub fn cost(op: ScalarOp, d: DType) -> usize {
                 25
             }
         }
+        Exp if d == DType::F32 => 10,
+        Log if d == DType::F32 => 20,
         Power | FloatPower | Gcd | Lcm => 150,
         Frexp | Ldexp | Modf | Spacing | Nextafter => 20,
         _ if section_of(op, d) == Section::ComplexFunctions => 40,

@@ -2,8 +2,10 @@
 //! Facts only; `numloom._memory` words them.
 
 use crate::provenance;
+use numloom_runtime::lost::{self, Failure};
 use numloom_runtime::memory::{self, Instance};
 use numloom_runtime::{Account, ExecError, Provenance};
+use pyo3::exceptions::PyValueError;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
@@ -101,6 +103,19 @@ fn _fail_allocation(k: i64, on: bool) -> i64 {
     memory::fail_allocation(k, on)
 }
 
+/// For tests: makes the task that comes to a device after `k` others fail to compile or to launch, or lose the device;
+/// negative: none. Negative answer: the failure asked for before has happened.
+#[pyfunction]
+fn _fail_device(what: &str, k: i64) -> PyResult<i64> {
+    let failure = match what {
+        "compile" => Failure::Compile,
+        "launch" => Failure::Launch,
+        "loss" => Failure::Loss,
+        other => return Err(PyValueError::new_err(format!("a device does not fail by {other}"))),
+    };
+    Ok(lost::fail_task(failure, k))
+}
+
 /// Whether the levels are to be printed at exit.
 #[pyfunction]
 fn show_memory_usage() -> bool {
@@ -110,5 +125,6 @@ fn show_memory_usage() -> bool {
 pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(memory_now, m)?)?;
     m.add_function(wrap_pyfunction!(show_memory_usage, m)?)?;
+    m.add_function(wrap_pyfunction!(_fail_device, m)?)?;
     m.add_function(wrap_pyfunction!(_fail_allocation, m)?)
 }

@@ -45,6 +45,11 @@ fn _before_fork(py: Python<'_>) {
 }
 
 #[pyfunction]
+fn _after_fork() {
+    numloom_runtime::lost::after_fork();
+}
+
+#[pyfunction]
 fn _shutdown(py: Python<'_>) -> PyResult<()> {
     py.detach(record::shutdown).map_err(|e| errors::raise(py, e))
 }
@@ -57,6 +62,7 @@ pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(is_ready, m)?)?;
     let hooks = PyDict::new(py);
     hooks.set_item("before", wrap_pyfunction!(_before_fork, m)?)?;
+    hooks.set_item("after_in_child", wrap_pyfunction!(_after_fork, m)?)?;
     if let Some(register) = py.import("os")?.getattr_opt("register_at_fork")? {
         register.call((), Some(&hooks))?;
     }

@@ -1,5 +1,6 @@
 //! Channels: the paths between memories that copies use. Every copy is counted.
 
+use crate::lost;
 use crate::memory::Memory;
 use crate::profile;
 use crate::provenance::Provenance;
@@ -74,7 +75,7 @@ pub unsafe fn copy(from: End, to: End, lens: &[usize; AXES]) -> Result<(), Strin
     let shape = Shape::of(lens, &from.steps, &to.steps);
     let started = if profile::on() { profile::record::now() } else { 0 };
     // SAFETY: the caller's; blocks of different memories, or of different instances, do not overlap.
-    unsafe { on_the_way(&from, &to, &shape) }.map_err(|e| e.to_string())?;
+    unsafe { on_the_way(&from, &to, &shape) }.map_err(|e| lost::heard(e).to_string())?;
     let bytes = lens.iter().product();
     profile::copied(from.memory, to.memory, started, bytes, Provenance::default());
     count(from.memory, to.memory, bytes);
@@ -82,9 +83,13 @@ pub unsafe fn copy(from: End, to: End, lens: &[usize; AXES]) -> Result<(), Strin
 }
 
 unsafe fn on_the_way(from: &End, to: &End, shape: &Shape) -> Result<(), CudaError> {
+    let gpus = (reserved::gpu(from.memory), reserved::gpu(to.memory));
+    if gpus.0.or(gpus.1).is_some() {
+        lost::check()?;
+    }
     let rows = shape.rows;
     let runs = shape.runs().map(|(f, t)| (from.first.wrapping_add(f), to.first.wrapping_add(t)));
-    match (reserved::gpu(from.memory), reserved::gpu(to.memory)) {
+    match gpus {
         (None, None) => runs.for_each(|(source, target)| copy_rows(source, target, &rows)),
         (None, Some(gpu)) => {
             for (source, target) in runs {

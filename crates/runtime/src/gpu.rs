@@ -2,12 +2,14 @@
 //! device comes after them there, and whoever wants the bytes elsewhere copies them in the stream's order.
 
 use crate::error::{ErrorKind, ExecError};
+use crate::lost;
 use crate::mapper::Slab;
 use crate::memory::Memory;
 use crate::plan::FusedPlan;
 use crate::prepare::{self, Bases, FusedTask};
 use crate::provenance::Provenance;
 use crate::reserved;
+use crate::stand_in;
 use numloom_cuda::{CudaError, Device, FusedLaunch, Operand, Options, Output, Prepared, Report, Search};
 use numloom_ir::{Value, View};
 use parking_lot::Mutex;
@@ -61,19 +63,29 @@ pub fn open(count: usize) -> Vec<Arc<Device>> {
 }
 
 pub fn failure(e: CudaError, op: &'static str, at: Provenance) -> ExecError {
-    ExecError::new(ErrorKind::Device, e.to_string(), op, at)
+    ExecError::new(ErrorKind::Device, lost::heard(e).to_string(), op, at)
 }
 
 /// A kernel made ready for a GPU, kept with its plan.
 #[derive(Clone, Default)]
-pub struct OnGpu(OnceLock<Option<Arc<Prepared>>>);
+pub struct OnGpu(OnceLock<Option<Ready>>);
+
+#[derive(Clone)]
+struct Ready {
+    prepared: Arc<Prepared>,
+    /// The CPU may do it in the GPU's stead.
+    has_stand_in: bool,
+}
 
 /// Whether GPUs can run the kernel on arrays that lie like these.
 pub fn can_run(plan: &FusedPlan) -> bool {
     let Some(device) = reserved::gpu(Memory::Framebuffer(0)) else { return false };
     let prepared = || {
         let aligned = plan.spots().all(|s| is_aligned(&s.view));
-        if aligned { device.prepare(&plan.compiled.kernel).ok() } else { None }
+        let prepared = if aligned { device.prepare(&plan.compiled.kernel).ok()? } else { return None };
+        let has_stand_in =
+            numloom_config::current().background_compile && numloom_cuda::agrees_with_cpu(&plan.compiled.kernel);
+        Some(Ready { prepared, has_stand_in })
     };
     plan.on_gpu.0.get_or_init(prepared).is_some()
 }
@@ -127,17 +139,36 @@ pub fn enqueue(device: &Device, bases: &Bases, task: &FusedTask, slab: Option<&S
     // it writes.
     let start = |launch: &FusedLaunch| unsafe {
         match plan.on_gpu.0.get() {
-            Some(Some(prepared)) if reserved::devices() == 1 => device.launch(prepared, launch),
+            Some(Some(r)) if reserved::devices() == 1 && r.has_stand_in => {
+                let launched = device.launch_if_compiled(&r.prepared, launch, || stand_in::is_small(launch));
+                launched.and_then(|launched| if launched { Ok(()) } else { stand_in::run(device, plan, launch) })
+            }
+            Some(Some(r)) if reserved::devices() == 1 => device.launch(&r.prepared, launch),
             _ => device.run(launch),
         }
     };
     let started = with_launch(plan, &domain, task.params, (&operands, &outputs), start);
+    started.map_err(|e| failed(task, e))
+}
+
+/// The failure of a task, by its first line.
+pub fn failed(task: &FusedTask, e: CudaError) -> ExecError {
     let op = task.ops.first();
-    started.map_err(|e| failure(e, op.map_or("task", |o| o.name()), op.map_or(Provenance::default(), |o| o.at)))
+    failure(e, op.map_or("task", |o| o.name()), op.map_or(Provenance::default(), |o| o.at))
+}
+
+/// Nothing compiles in the background any more, until the next kernel is seen.
+pub fn rest() {
+    if reserved::exist() && !lost::are_lost() {
+        reserved::all().iter().filter_map(|pool| pool.gpu()).for_each(|device| device.rest());
+    }
 }
 
 /// Waits for everything that was put into streams.
 pub fn wait_for_all() -> Result<()> {
+    if lost::are_lost() {
+        return Ok(());
+    }
     for pool in reserved::all() {
         if let Some(device) = pool.gpu() {
             device.wait().map_err(|e| failure(e, "task", Provenance::default()))?;

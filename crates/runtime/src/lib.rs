@@ -18,6 +18,7 @@ mod window;
 // analyse, fuse
 mod chain;
 mod fuse;
+pub mod lost;
 mod lower;
 mod node;
 mod plan;
@@ -51,6 +52,7 @@ mod reserved;
 mod retire;
 mod spill;
 mod staging;
+mod stand_in;
 mod stats;
 mod streamed;
 mod taint;

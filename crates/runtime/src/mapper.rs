@@ -5,6 +5,7 @@ use crate::error::ExecError;
 use crate::gpu;
 use crate::grid::{self, Block};
 use crate::loan::{self, Borrowed};
+use crate::lost;
 use crate::memory::{self, Memory};
 use crate::operation::Operation;
 use crate::placed::Hold;
@@ -129,7 +130,7 @@ fn needs<'a>(touches: &[Touch<'a>], slab: Option<&Slab>) -> Vec<Need<'a>> {
 /// The memory for a task over so many elements: a device's if it is worth one, or if its data is there already.
 pub fn memory_for(touches: &[Touch], elements: usize) -> Memory {
     let mut most = (0, Memory::System);
-    if touches.iter().any(|t| t.store.exposed.load(Ordering::Acquire) > 0) {
+    if lost::are_lost() || touches.iter().any(|t| t.store.exposed.load(Ordering::Acquire) > 0) {
         return most.1;
     }
     for k in 0..reserved::devices() {

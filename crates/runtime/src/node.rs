@@ -263,6 +263,9 @@ fn find_families<O: Borrow<Operation>>(
             }
         }
     }
+    if families.is_empty() {
+        return families;
+    }
     // A store that is read here but was made by no pack or map of this window cannot be unpacked.
     let mut made: FxHashMap<usize, ()> = FxHashMap::default();
     for (op, _) in ops.iter().map(O::borrow).zip(alive).filter(|(_, a)| **a) {
@@ -287,13 +290,13 @@ pub fn is_plain(v: &View) -> bool {
 }
 
 fn node_of(op: &Operation, index: u32, families: &FxHashMap<usize, Family>, numbering: &mut Numbering) -> Node {
-    let family = op
-        .reads()
-        .chain(&op.outs)
-        .filter(|p| is_unsized(&p.view))
-        .find_map(|p| p.store.symbol.as_ref().and_then(|s| families.get(&symbol_key(s))))
-        .filter(|f| f.virtual_);
     let any_unsized = op.reads().chain(&op.outs).any(|p| is_unsized(&p.view));
+    let family_of = |p: &Place| p.store.symbol.as_ref().and_then(|s| families.get(&symbol_key(s)));
+    let family = if any_unsized {
+        op.reads().chain(&op.outs).filter(|p| is_unsized(&p.view)).find_map(family_of).filter(|f| f.virtual_)
+    } else {
+        None
+    };
     let opaque = matches!(op.kind, Kind::Library(_) | Kind::Nonzero)
         || (any_unsized && family.is_none())
         || (matches!(op.kind, Kind::Pack | Kind::Unpack) && family.is_none());
@@ -310,6 +313,7 @@ fn node_of(op: &Operation, index: u32, families: &FxHashMap<usize, Family>, numb
                 p.store.set_nbytes(dense.nbytes());
                 dense
             }
+            _ if p.view.shape[..] == *domain => p.view.clone(),
             _ => p.view.broadcast_to(domain).unwrap_or_else(|| p.view.clone()),
         };
         Spot { store, view: settle(view) }

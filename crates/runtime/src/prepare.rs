@@ -7,6 +7,7 @@ use crate::error::ExecError;
 use crate::fp;
 use crate::gpu;
 use crate::gpu_library;
+use crate::lost;
 use crate::mapper::{self, Mapping, Part, Slab, Touch};
 use crate::memory::{self, Memory};
 use crate::node::{self, Spot, StoreId};
@@ -99,6 +100,9 @@ fn bound(work: &Work) -> Result<Prepared> {
                     let args = arguments(&bases, op)?;
                     let memory = bases.memory();
                     bases.keep(work);
+                    if !memory.is_host() {
+                        lost::made_to_fail().map_err(|e| gpu::failure(e, op.name(), op.at))?;
+                    }
                     if let Some(device) = reserved::gpu(memory) {
                         device_time::around(device, memory, || gpu_library::enqueue(device, op, &args))?;
                         return Ok(Prepared::Done);
@@ -243,18 +247,24 @@ fn fused(work: &Work, task: &FusedTask) -> Result<Prepared> {
             };
         }
     }
-    mapping.commit();
     let mut bases = Bases::Held(mapping, parts[0].memory);
     let mut launches = Vec::with_capacity(parts.len());
     for part in &parts {
         if let Bases::Held(_, memory) = &mut bases {
             *memory = part.memory;
         }
+        if !part.memory.is_host() {
+            lost::made_to_fail().map_err(|e| gpu::failed(task, e))?;
+        }
         if let Some(device) = reserved::gpu(part.memory) {
             device_time::around(device, part.memory, || gpu::enqueue(device, &bases, task, part.slab.as_ref()))?;
             continue;
         }
         launches.push(launch(&bases, task, part.slab.as_ref())?);
+    }
+    // Not before it is certain that there is a kernel to write them: otherwise arrays stay as they are.
+    if let Bases::Held(mapping, _) = &bases {
+        mapping.commit();
     }
     bases.keep(work);
     if launches.is_empty() {

@@ -2,6 +2,7 @@
 //! host memory that devices can read, and the devices' own.
 
 use crate::gpu;
+use crate::lost;
 use crate::memory::Memory;
 use crate::region::Region;
 use numloom_config::{Domain, GpuBackend, Machine};
@@ -178,7 +179,8 @@ impl Reserved {
     /// A block; its bytes were taken from the budget before. Where it was not for want of room, what the device said.
     pub fn take(&self, size: usize) -> Result<*mut u8, Option<String>> {
         if let Some(device) = self.gpu() {
-            return device.alloc(size).map(|at| at as *mut u8).map_err(|e| match e {
+            let block = lost::check().and_then(|()| device.alloc(size));
+            return block.map(|at| at as *mut u8).map_err(|e| match lost::heard(e) {
                 CudaError::OutOfMemory { .. } => None,
                 other => Some(other.to_string()),
             });
@@ -191,8 +193,10 @@ impl Reserved {
     /// The block must come from `take(size)` and not be used afterwards.
     pub unsafe fn give(&self, block: *mut u8, size: usize) {
         if let Some(device) = self.gpu() {
-            // SAFETY: the caller's. A device that fails says so again where somebody can be told.
-            let _ = unsafe { device.free(block as u64) };
+            if !lost::are_lost() {
+                // SAFETY: the caller's. A device that fails says so again where somebody can be told.
+                let _ = unsafe { device.free(block as u64) };
+            }
             return;
         }
         if let Some(region) = self.region() {

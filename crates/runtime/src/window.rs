@@ -1,5 +1,6 @@
 //! The window: operations recorded and not yet launched, and the rules by which it is flushed.
 
+use crate::gpu;
 use crate::node;
 use crate::operation::{Kind, Operation};
 use crate::plan::{self, TaskPlan, TaskWork};
@@ -115,6 +116,7 @@ pub fn stop_threads() {
         let _ = handle.join();
     }
     SCHEDULER.stop();
+    gpu::rest();
     RUNNING.store(false, Ordering::Release);
 }
 

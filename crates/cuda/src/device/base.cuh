@@ -28,6 +28,10 @@ FN f64 float_of(u64 b) { return __longlong_as_double((i64)b); }
 FN f32 widen(f16 a) { f32 r; asm("cvt.f32.f16 %0, %1;" : "=f"(r) : "h"(a.bits)); return r; }
 FN f16 narrow(f32 a) { f16 r; asm("cvt.rn.f16.f32 %0, %1;" : "=h"(r.bits) : "f"(a)); return r; }
 FN f16 narrow(f64 a) { f16 r; asm("cvt.rn.f16.f64 %0, %1;" : "=h"(r.bits) : "d"(a)); return r; }
+// Inside of functions products and sums may be one; to about 22 bits, for the functions that make more of it.
+FN f32 fused(f32 a, f32 b, f32 c) { return __fmaf_rn(a, b, c); }
+FN f32 about_inverse(f32 a) { f32 r; asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(a)); return r; }
+FN f32 about_inverse_root(f32 a) { f32 r; asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(a)); return r; }
 // Two faults of CUDA 13.0's assembler are gone round. It stores the low byte of a half just converted as the number
 // made an 8-bit integer; and of a maximum of three it forgets that one was negated.
 FN u8 byte_of(u32 a, int i) { u32 r; asm("prmt.b32 %0, %1, 0, %2;" : "=r"(r) : "r"(a), "r"(0x4440 + i)); return (u8)r; }
