@@ -193,7 +193,9 @@ def native_in(prefix: str, module: types.ModuleType) -> Callable[[F], F]:
 
     def decorate(function: F) -> F:
         name = prefix + function.__name__
-        original = getattr(module, function.__name__)
+        original = getattr(module, function.__name__, None)
+        if original is None:  # NumPy has dropped it: kept for programs that have not
+            return function
         native_names.add(name)
 
         @functools.wraps(function)
