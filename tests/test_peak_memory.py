@@ -198,6 +198,8 @@ def is_laid_out():
 @pytest.mark.parametrize("name", ["seed_efficient", "black_scholes", "jacobi", "reductions", "scan", "cg", "logreg"])
 def test_code_comes_in_at_import(name):
     """A program read in 2 to 5 MiB of code when it ran it first. A failure after changes: `make order`."""
+    if "avx512f" not in Path("/proc/cpuinfo").read_text():
+        pytest.skip("the list was recorded where loops are AVX-512's")
     if not is_laid_out():
         pytest.skip("hot_functions.txt is another compiler's: `make order` makes one for this")
     inputs, body = textwrap.dedent(PROGRAMS[name]).split("---\n")

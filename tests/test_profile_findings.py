@@ -214,11 +214,11 @@ print(float(x.sum()))
     "utility-bound": (
         """
 rows = [np.full(9_000, 1.0 + k) for k in range(97)]
-for k in range(7_000):
+for k in range(16_000):
     np.add(rows[k * 7 % 97], rows[k * k * k % 97], out=rows[k * k % 97])
 print(float(rows[0].sum()))
 """,
-        ["--cpus", "2"],
+        ["--cpus", "2", "--window-size", "1000"],
         5,
     ),
     "imbalance": (

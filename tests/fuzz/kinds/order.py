@@ -33,7 +33,10 @@ def order(g: Generator) -> Step | None:
         f"np.intersect1d({name}, {name}.ravel()[1::2])",
     ]
     options += [
-        f"np.take({name}, np.argpartition({name}, {k}, axis={axis}), axis={axis}) * 0" if v.ndim == 1 else name,
+        # All of them again, in an order that nobody promises.
+        f"np.sort(np.abs(np.take({name}, np.argpartition({name}, {k}, axis={axis}), axis={axis})))"
+        if v.ndim == 1 and v.dtype.kind != "c"
+        else name,
         f"np.unique({name}, axis={axis})",
         f"np.unique({name}, return_inverse=True)[1]",
         f"np.union1d({name}, {name}.ravel()[:3])",
