@@ -1,5 +1,7 @@
 """The families that are imported on first use, against NumPy over dtypes and shapes: values, or the same error."""
 
+import math
+
 import numpy
 import pytest
 
@@ -182,3 +184,16 @@ def test_a_masked_choice_reads_all_choices():
     agree(lambda np, x: np.choose(x % 3, x[:, :1] + np.zeros((3, 1, 4), int)), x)
     agree(lambda np, x: np.choose(x % 2, [0, 1.5], out=np.zeros((3, 4))), x)
     agree(lambda np, x: np.choose(x % 2, [0, 1.5], out=np.zeros((3, 3))), x)
+
+
+@pytest.mark.parametrize("name", ["packbits", "unpackbits"])
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("shape", [(9,), (16, 3), (3, 4, 5)])
+def test_bits_lie_as_numpys(name, order, shape):
+    for axis in [None, *range(len(shape))]:
+        host = numpy.asarray(numpy.arange(math.prod(shape)).reshape(shape) % 3, dtype="u1", order=order)
+        want = getattr(numpy, name)(host, axis=axis)
+        got = getattr(numloom, name)(numloom.array(host), axis=axis)
+        assert numpy.array_equal(numpy.asarray(got), want)
+        steps = [[s for s, n in zip(x.strides, x.shape) if n > 1] for x in (got, want)]
+        assert steps[0] == steps[1], (axis, got.strides, want.strides)

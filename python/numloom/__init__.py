@@ -68,7 +68,6 @@ from ._indexing import (
     ix_,
     nonzero,
     place,
-    put,
     put_along_axis,
     putmask,
     select,

@@ -105,17 +105,6 @@ def put_along_axis(arr: Any, indices: Any, values: Any, axis: Any) -> None:
 
 
 @native
-def put(a: Any, ind: Any, v: Any, mode: Any = "raise") -> None:
-    if not isinstance(a, ndarray) or not (a.flags.c_contiguous and a.flags.writeable) or not a.size or mode != "raise":
-        raise Unsupported("no flat view of an array of ours, or an error that NumPy words")
-    places, values = operand(ind).ravel(), operand(v).ravel()
-    count, given = places.shape[0], values.shape[0]
-    if places.dtype.kind not in "iu" or places.dtype == numpy.uint64 or (1 != given < count):
-        raise Unsupported("values taken in turn, or an error that NumPy words")
-    a.reshape(-1)[places] = values if given in (1, count) else values[:count]
-
-
-@native
 def compress(condition: Any, a: Any, axis: Any = None, out: Any = None) -> Any:
     condition, a = operand(condition), operand(a)
     if condition.ndim != 1:

@@ -23,6 +23,13 @@ def _last(a: ndarray, axis: Any) -> tuple[ndarray, int]:
     return a.swapaxes(axis, -1), axis
 
 
+def _laid_out(made: ndarray, axis: int, a: ndarray) -> ndarray:
+    """The result with its axis where it was; in memory as NumPy has it: Fortran's order if the operand has that."""
+    made = made.swapaxes(axis, -1)
+    fortran = a.flags.fnc and made.ndim > 1
+    return made if made.flags["F" if fortran else "C"] else made.copy(order="F" if fortran else "C")
+
+
 # Multiplied by the first, eight bytes of zero or one in a word come together in its highest byte: each factor's bits
 # are so far apart that no two products meet. A byte in all eight places, masked by the second, has one bit in each.
 _WORDS = {
@@ -55,7 +62,7 @@ def packbits(a: Any, /, axis: Any = None, bitorder: str = "big") -> Any:
         whole[..., count:] = False
         bits = whole
     packed = (bits.view(numpy.uint64) * gathering) >> numpy.uint64(56)
-    return packed.astype(numpy.uint8).swapaxes(axis, -1)
+    return _laid_out(packed.astype(numpy.uint8), axis, a)
 
 
 @native
@@ -69,11 +76,11 @@ def unpackbits(a: Any, /, axis: Any = None, count: Any = None, bitorder: str = "
     wanted = have if count is None else count if count >= 0 else have + count
     if wanted < 0:
         raise Unsupported("an error that NumPy words")
-    spread = (packed.astype(numpy.uint64) * _EVERY_BYTE) & one_each
+    spread = (packed.astype(numpy.uint64, order="C") * _EVERY_BYTE) & one_each
     bits = (((spread + _BELOW_SIGN) >> numpy.uint64(7)) & _EVERY_BYTE).view(numpy.uint8)
     if wanted > have:
         made = _core.empty((*packed.shape[:-1], wanted), dtype=numpy.uint8)
         made[..., :have] = bits
         made[..., have:] = 0
         bits = made
-    return (bits if wanted >= have else bits[..., :wanted].copy()).swapaxes(axis, -1)
+    return _laid_out(bits if wanted >= have else bits[..., :wanted].copy(), axis, a)

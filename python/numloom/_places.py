@@ -158,15 +158,15 @@ def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
         raise Unsupported("an error that NumPy words")
     if not at.size or not values.size:
         return
-    if mode == "raise":
-        if ((at < -a.size) | (at >= a.size)).any():
-            raise Unsupported("an error that NumPy words")
-    else:
+    flat = a.flags.c_contiguous
+    if mode != "raise":
         at = _within(at, a.size, mode)
+    elif not flat and ((at < -a.size) | (at >= a.size)).any():
+        raise Unsupported("an error that NumPy words")
     if values.shape[0] != 1 and values.shape[0] != at.shape[0]:
         values = values.take(arange(at.shape[0]) % values.shape[0])
     values = values.astype(a.dtype, copy=False)
-    if a.flags.c_contiguous:
+    if flat:
         a.reshape(-1)[at] = values
     else:
         a[unravel_index(at % a.size, a.shape)] = values
