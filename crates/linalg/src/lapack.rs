@@ -63,8 +63,28 @@ fn refused(routine: &str, info: i64) -> LibraryError {
     LibraryError::Value(format!("{routine} refused argument {}", -info))
 }
 
+/// Whether rows of the type's own elements lie one after another without a gap.
+fn lies_in_rows<T: Field>(view: &RawView) -> bool {
+    let size = size_of::<T>();
+    let (_, cols) = rows_and_columns(view);
+    view.dtype == T::DTYPE
+        && view.strides[..] == [(cols * size) as isize, size as isize]
+        && view.ptr.addr().is_multiple_of(8)
+}
+
 pub unsafe fn cholesky(call: &Call<'_>, blas: &Blas) -> Result<(), LibraryError> {
     typed!(call.ins[0].dtype, T => {
+        if lies_in_rows::<T>(&call.ins[0]) && lies_in_rows::<T>(&call.outs[0]) {
+            // Rows read as columns are the transposed matrix, whose other triangle has what is asked for, and whose
+            // factor is the transposed one: it is made in place, where the result belongs.
+            let ((n, _), made) = (rows_and_columns(&call.outs[0]), call.outs[0].ptr.cast::<T>());
+            call.ins[0].ptr.cast::<T>().copy_to(made, n * n);
+            if T::potrf(blas, if call.option { b'L' } else { b'U' }, n, made) != 0 {
+                return failed(NOT_POSITIVE);
+            }
+            keep_triangle(MatMut::from_raw_parts_mut(made, n, n, 1, n as isize), call.option);
+            return Ok(());
+        }
         let mut a = Columns::<T>::load(&call.ins[0])?;
         if T::potrf(blas, if call.option { b'U' } else { b'L' }, a.rows, a.ptr()) != 0 {
             return failed(NOT_POSITIVE);
