@@ -86,7 +86,6 @@ CALLS = {
     "require both": lambda np, x: np.require(x, None, ["C", "F"]),
     "triangles": lambda np, x: (np.tril_indices_from(x), np.triu_indices_from(x, 1)),
     "diagonal": lambda np, x: np.diag_indices_from(x),
-    "row_stack": lambda np, x: np.row_stack([x, x]),
     "getfield": lambda np, x: (x.getfield("i1"), x.T.getfield("u1", x.itemsize - 1)),
     "getfield too far": lambda np, x: x.getfield("i2", x.itemsize),
     "setfield": lambda np, x: (x.setfield(1, "i1"), x),

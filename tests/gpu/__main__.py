@@ -26,8 +26,10 @@ LEFT_OUT = {
 }  # fmt: skip
 
 # What these ask for a GPU does otherwise, as docs/gpu.md says: it raises no floating-point flags, adds float32 in an
-# order of its own, leaves host memory alone, and children of a fork cannot read what lies there.
+# order of its own, leaves host memory alone, and children of a fork cannot read what lies there; what is too large for
+# the host's pool goes to the GPU's.
 DIFFERENT = [
+    "test_files.py::test_a_file_larger_than_memory_goes_through_tile_by_tile",
     "test_ufuncs.py::test_floating_point_warnings", "test_ufuncs.py::test_errstate_ignore_and_raise",
     "test_engine.py::test_warnings_of_masked_work", "test_engine.py::test_fused_work_names_the_operation_that_warns",
     "test_engine.py::test_memory_is_given_back", "test_profile_findings.py::test_a_fault_is_found_on_its_line",

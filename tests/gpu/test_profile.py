@@ -47,7 +47,7 @@ def device_spans(profile):
 def test_every_turn_has_a_box_on_the_device_of_a_plausible_length(profile):
     tasks = {t["id"]: t for t in profile["tasks"]}
     turns = [s for s in device_spans(profile) if tasks[s["subject"]]["line"] == "prog.py:5"]
-    assert len(turns) >= TURNS
+    assert len(turns) >= TURNS - 1  # the first is fused with `ones`, and has that line
     # A gibibyte is moved: no GPU does that in 20 µs, and none needs 50 ms for it.
     lengths = sorted(s["ran"] for s in turns)
     assert 20_000 < lengths[len(lengths) // 2] < 50_000_000, lengths
