@@ -394,3 +394,12 @@ def test_reports_and_the_server(tmp_path):
                 urllib.request.urlopen(url + "profile/7")
         finally:
             server.kill()
+
+
+def test_a_few_values_read_back_are_not_worth_a_word(tmp_path):
+    code = """
+a = np.arange(100_000.0)
+few = [float(a[k]) for k in (1, 2, 3)]
+print(np.array(few).sum())
+"""
+    assert found(tmp_path, code) == []

@@ -151,8 +151,11 @@ pub fn transposed(f: &Facts) -> Vec<Found> {
         .collect()
 }
 
+/// Fewer values than these that went through Python are not worth a word.
+const FEW_VALUES: u64 = 16;
+
 pub fn read_back(f: &Facts) -> Vec<Found> {
-    let found = f.uses(Use::FromValues).into_iter().filter(|(line, _)| *line != 0);
+    let found = f.uses(Use::FromValues).into_iter().filter(|(line, s)| *line != 0 && s.bytes >= FEW_VALUES);
     found
         .map(|(line, s)| Found {
             line,
