@@ -93,4 +93,6 @@ pub mod traits {
     pub const MASKED: u8 = 2;
     pub const JUMPS: u8 = 4;
     pub const NOT_STORED: u8 = 8;
+    /// One tile may be work for several threads: a library divides it.
+    pub const THREADED: u8 = 16;
 }

@@ -12,6 +12,7 @@ use crate::stats;
 use crate::store::Store;
 use crate::task::{Payload, Prepared, Task, Work};
 use numloom_ir::View;
+use numloom_library::Form;
 use numloom_profile::kinds::{MemoryKind, Reason, traits};
 use numloom_profile::record::{Born, Bound, OperationRecord, TaskRecord};
 use numloom_profile::{MemoryLevel, Place, Snapshot, memory_id, nvtx};
@@ -168,6 +169,9 @@ fn traits_of(op: &Operation) -> u8 {
     }
     if op.mask.is_some() || matches!(op.kind, Kind::Unpack) {
         bits |= traits::MASKED;
+    }
+    if matches!(&op.kind, Kind::Library(l) if matches!(l.form(), Form::MatMul | Form::Factor { .. })) {
+        bits |= traits::THREADED;
     }
     // A product of matrices packs what it reads, in whatever order it lies.
     let packs = matches!(&op.kind, Kind::Library(l) if l.name() == "matmul");

@@ -2,9 +2,9 @@
 
 use super::Found;
 use super::facts::{Facts, Sums};
-use crate::kinds::Doing;
+use crate::kinds::{Doing, traits};
 use crate::print::duration;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Tasks of one loop that are a bar code: so many, each so short (ns).
 const MANY_TASKS: u64 = 100;
@@ -211,7 +211,12 @@ const LONG_TASK: u64 = 1_000_000;
 pub fn imbalance(f: &Facts) -> Vec<Found> {
     let t = &f.p.tables.tasks;
     let computed = |row: usize| t.ran[row].saturating_sub(t.mapped[row]);
-    let alone: Vec<usize> = (0..t.id.len()).filter(|&row| t.tiles[row] == 1 && computed(row) >= LONG_TASK).collect();
+    let o = &f.p.tables.operations;
+    // What a library divides by itself keeps the others busy, too.
+    let threaded: FxHashSet<u32> =
+        (0..o.task.len()).filter(|&k| o.traits[k] & traits::THREADED != 0).map(|k| o.task[k]).collect();
+    let is_alone = |&row: &usize| t.tiles[row] == 1 && computed(row) >= LONG_TASK && !threaded.contains(&t.id[row]);
+    let alone: Vec<usize> = (0..t.id.len()).filter(is_alone).collect();
     let sum: u64 = alone.iter().map(|&row| computed(row)).sum();
     let Some(&longest) = alone.iter().max_by_key(|&&row| computed(row)) else { return Vec::new() };
     // What others computed meanwhile is not lost.
