@@ -196,3 +196,13 @@ def test_bits_lie_as_numpys(name, order, shape):
         assert numpy.array_equal(numpy.asarray(got), want)
         steps = [[s for s, n in zip(x.strides, x.shape) if n > 1] for x in (got, want)]
         assert steps[0] == steps[1], (axis, got.strides, want.strides)
+
+
+def test_choices_and_places_as_numpys():
+    at, small = numpy.array([0, 1, 1]), numpy.array([1, 2, 3], dtype="u1")
+    got = numloom.choose(numloom.array(at), [numloom.array(small), 7])
+    assert got.dtype == numpy.choose(at, [small, 7]).dtype
+    three = [numpy.arange(3) + k for k in range(3)]
+    assert numpy.array_equal(numloom.array(at).choose(*map(numloom.array, three)), at.choose(*three))
+    with pytest.raises(ValueError):
+        numloom.ravel_multi_index((numloom.array(at), numloom.array(at)), (0, 3))

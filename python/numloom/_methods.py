@@ -128,10 +128,10 @@ def compress(self: ndarray, /, condition: Any, axis: Any = None, out: Any = None
     return _indexing.compress(condition, self, axis, out)
 
 
-def choose(self: ndarray, /, choices: Any, out: Any = None, mode: Any = "raise") -> Any:
+def choose(self: ndarray, /, *choices: Any, out: Any = None, mode: Any = "raise") -> Any:
     from ._places import choose
 
-    return choose(self, choices, out, mode)
+    return choose(self, choices[0] if len(choices) == 1 else choices, out, mode)
 
 
 def put(self: ndarray, /, indices: Any, values: Any, mode: Any = "raise") -> None:

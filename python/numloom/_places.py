@@ -108,7 +108,7 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: s
         return numpy.ravel_multi_index(multi_index, dims, mode, order)  # type: ignore[call-overload]
     modes = (mode,) * len(sizes) if isinstance(mode, str) else tuple(mode)
     parts = [_integers(part) for part in multi_index]
-    if len(parts) != len(sizes) or len(modes) != len(sizes) or math.prod(sizes) > numpy.iinfo(numpy.intp).max:
+    if len(parts) != len(sizes) or len(modes) != len(sizes) or not 0 < math.prod(sizes) <= numpy.iinfo(numpy.intp).max:
         raise Unsupported("an error that NumPy words")
     flat: Any = None
     for axis in _axes(len(sizes), order):
@@ -132,6 +132,8 @@ def _within(at: ndarray, size: int, mode: Any) -> ndarray:
 def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
     at, out = operand(a), target(out)
     at = at.astype(numpy.intp) if at.dtype.kind == "b" else _integers(at)
+    if any(isinstance(choice, (int, float, complex)) for choice in choices):
+        raise Unsupported("numbers of Python's, whose type depends on the others")
     options = [operand(choice) for choice in choices]
     if not 2 <= len(options) <= _MOST_CHOICES or any(not isinstance(option, ndarray) for option in options):
         raise Unsupported("an error that NumPy words, or one choice")
