@@ -266,7 +266,8 @@ def samples(failures: list[tuple[str, str, str]], most: int = 12) -> list[str]:
     ordered = sorted(functions.items(), key=lambda item: -len(item[1]))
     lines = []
     for (file, name), words in ordered[:most]:
-        first = next((w for w in words[0].splitlines() if w.strip()), "")[:140].replace("|", "\\|").replace("`", "'")
+        said = words[0].replace(f"{ROOT}/", "")
+        first = next((w for w in said.splitlines() if w.strip()), "")[:140].replace("|", "\\|").replace("`", "'")
         lines.append(f"- `{file}.py::{name}` ({len(words)}): `{first}`")
     if len(ordered) > most:
         lines.append(f"- and {len(ordered) - most} more functions")
