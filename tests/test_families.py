@@ -206,3 +206,16 @@ def test_choices_and_places_as_numpys():
     assert numpy.array_equal(numloom.array(at).choose(*map(numloom.array, three)), at.choose(*three))
     with pytest.raises(ValueError):
         numloom.ravel_multi_index((numloom.array(at), numloom.array(at)), (0, 3))
+
+
+def test_interp_of_parts_that_are_infinite():
+    x, xp = numpy.array([-1.0, 0.0, 0.4, 1.0, 3.0, numpy.nan]), numpy.array([0.0, 1.0])
+    for fp in ([0, numpy.inf], [numpy.inf, 3], [-numpy.inf, numpy.inf], [numpy.inf, numpy.inf]):
+        for unit in (1.0, 1j, 1 + 0j):
+            values = numpy.array(fp, dtype=complex if isinstance(unit, complex) else float)
+            if unit == 1j:
+                values = values.real.astype(complex) * 0 + 2
+                values.imag = fp
+            want = numpy.interp(x, xp, values)
+            got = numpy.asarray(numloom.interp(numloom.array(x), numloom.array(xp), numloom.array(values)))
+            numpy.testing.assert_array_equal(got, want)

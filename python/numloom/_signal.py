@@ -115,7 +115,14 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
         fp = concatenate((fp[-1:], fp, fp[:1]))
     edges = [fp[0] if left is None else left, fp[-1] if right is None else right]
     with numpy.errstate(all="ignore"):
-        made = _between(at, xp, fp, *edges)
+        if fp.dtype.kind == "c":
+            # Each part by itself: an infinity in one must not reach the other.
+            made = _core.empty(at.shape, dtype=fp.dtype)
+            made.real = _between(at, xp, fp.real, *[edge.real for edge in edges])
+            imaginary = _between(at, xp, fp.imag, *[edge.imag for edge in edges])
+            made.imag = _core.where(_core.isnan(at), 0.0, imaginary)
+        else:
+            made = _between(at, xp, fp, *edges)
     return made[()] if at.ndim == 0 else made
 
 
