@@ -17,3 +17,14 @@ class Row(NamedTuple):
     """Each makes an array of NumPy's from a generator of random numbers."""
     same: Callable[[Any, Any], bool] | None = None
     """Whether a result of Numloom's is NumPy's; equal within rounding unless said otherwise."""
+
+
+N = 10_000_000
+
+
+def uniform(rng: Any) -> Any:
+    return rng.random(N)
+
+
+def short(rng: Any) -> Any:
+    return rng.random(N, dtype="f4")

@@ -2,18 +2,9 @@
 
 import numpy
 
-from . import Row
+from . import N, Row, short, uniform
 
-N = 10_000_000
 SIDE = 3162
-
-
-def uniform(rng):
-    return rng.random(N)
-
-
-def short(rng):
-    return rng.random(N, dtype="f4")
 
 
 def plane(rng):

@@ -1,16 +1,6 @@
 """Running sums and products, ten million elements or a plane along either axis."""
 
-from . import Row
-
-N = 10_000_000
-
-
-def uniform(rng):
-    return rng.random(N)
-
-
-def short(rng):
-    return rng.random(N, dtype="f4")
+from . import N, Row, short, uniform
 
 
 def integers(rng):

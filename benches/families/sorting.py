@@ -2,17 +2,7 @@
 
 import numpy
 
-from . import Row
-
-N = 10_000_000
-
-
-def uniform(rng):
-    return rng.random(N)
-
-
-def short(rng):
-    return rng.random(N, dtype="f4")
+from . import N, Row, short, uniform
 
 
 def integers(rng):
