@@ -47,13 +47,13 @@ class RandomState(_ORIGINAL):
         """NumPy's `RandomState` over the same stream; the normal that was kept goes there and comes back."""
         twin = _ORIGINAL(self._bit_generator)
         state = self._bit_generator.state
-        kept = self._kept.get
+        kept = self._kept.get(self._stream)
         twin.set_state({**state, "has_gauss": int(kept is not None), "gauss": kept or 0.0})
         try:
             yield twin
         finally:
             after = twin.get_state(legacy=False)
-            self._kept.set(after["gauss"] if after["has_gauss"] else None)
+            self._kept.set(self._stream, after["gauss"] if after["has_gauss"] else None)
 
     def __reduce__(self) -> Any:
         return _remade, (self._bit_generator,), self.get_state(legacy=False)
@@ -62,7 +62,7 @@ class RandomState(_ORIGINAL):
         if not isinstance(self._bit_generator, MT19937 | numpy.random.MT19937):
             raise TypeError("can only re-seed a MT19937 BitGenerator")
         self._bit_generator._legacy_seeding(seed)
-        self._kept.set(None)
+        self._kept.set(self._stream, None)
 
     def get_state(self, legacy: bool = True) -> Any:
         state: Any = self._bit_generator.state
@@ -74,7 +74,7 @@ class RandomState(_ORIGINAL):
                 stacklevel=2,
             )
             legacy = False
-        kept = self._kept.get
+        kept = self._kept.get(self._stream)
         state["has_gauss"], state["gauss"] = int(kept is not None), 0.0 if kept is None else kept
         if legacy and not isinstance(self._bit_generator, MT19937 | numpy.random.MT19937):
             raise ValueError("legacy can only be True when the underlying bitgenerator is an instance of MT19937.")
@@ -98,7 +98,7 @@ class RandomState(_ORIGINAL):
             state = words
         gauss, has_gauss = float(state.get("gauss", 0.0)), int(state.get("has_gauss", 0))
         self._bit_generator.state = state
-        self._kept.set(gauss if has_gauss else None)
+        self._kept.set(self._stream, gauss if has_gauss else None)
 
     def __setstate__(self, state: Any) -> None:
         self.set_state(state)
