@@ -75,11 +75,15 @@ pub fn draw_now(
     op: impl FnOnce(BitGen, After) -> Box<dyn LibraryOp>,
 ) -> PyResult<()> {
     errors::collect_if_tight(py);
+    let mut waited = false;
     let recorded = stream.locked(py, |state| {
         let after = After::default();
         let op = op(state.clone(), after.clone());
         let recorded = record::library(op, &[], &[out], || provenance::here(py));
-        py.detach(|| record::wait_until_idle(&out.store));
+        if !out.store.is_idle() {
+            waited = true;
+            py.detach(|| record::wait_until_idle(&out.store));
+        }
         if let Some(end) = after.lock().take() {
             *state = end;
         }
@@ -87,7 +91,7 @@ pub fn draw_now(
     })?;
     recorded.map_err(|e| errors::raise(py, e))?;
     // Something else that failed is raised here too; the draw counts all the same.
-    errors::sync(py, out)
+    if waited { errors::sync(py, out) } else { Ok(()) }
 }
 
 /// An operation of the stream's own type, boxed.

@@ -22,7 +22,7 @@ from numloom._core import (
 )
 from numloom.random import _choice, _orders
 from numloom.random._bit_generators import PCG64, stream_of
-from numloom.random._drawing import ROWS, distribution, native, through_twin
+from numloom.random._drawing import ROWS, distribution, native, standard, through_twin
 from numloom.random._integers import integers
 
 _ORIGINAL = numpy.random.Generator
@@ -54,13 +54,8 @@ class Generator(_ORIGINAL):
     def spawn(self, n_children: int) -> list[Any]:
         return [type(self)(child) for child in self.bit_generator.spawn(n_children)]
 
-    @_native
-    def random(self, size: Any = None, dtype: Any = numpy.float64, out: Any = None) -> Any:
-        return draw_standard(self._stream, "random", size, dtype, out)
-
-    @_native
-    def standard_normal(self, size: Any = None, dtype: Any = numpy.float64, out: Any = None) -> Any:
-        return draw_standard(self._stream, "normal", size, dtype, out)
+    random = standard(_ORIGINAL, "random", "random")
+    standard_normal = standard(_ORIGINAL, "standard_normal", "normal")
 
     @_native
     def standard_exponential(
