@@ -40,8 +40,10 @@ mod reduce;
 mod scalar;
 mod select;
 mod selection;
+mod sharing;
 mod slots;
 mod sorting;
+mod text;
 mod ufunc;
 mod warm;
 
@@ -80,6 +82,8 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     linalg::register(m)?;
     fft::register(m)?;
     files::register(m)?;
+    text::register(m)?;
+    sharing::register(m)?;
     random::register(m)?;
     random_draw::register(m)?;
     random_rows::register(m)?;

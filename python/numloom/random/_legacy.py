@@ -12,9 +12,9 @@ import numpy.random
 
 import numloom
 from numloom._core import KeptNormal, Unsupported, draw_dirichlet, draw_integers, draw_multinomial, draw_standard
-from numloom.random import _choice, _orders
+from numloom.random import _choice, _multivariate, _orders
 from numloom.random._bit_generators import MT19937, stream_of
-from numloom.random._drawing import ROWS, distribution, native, through_twin
+from numloom.random._drawing import ROWS, distribution, native
 from numloom.random._integers import integers
 
 _ORIGINAL = numpy.random.RandomState
@@ -170,6 +170,14 @@ class RandomState(_ORIGINAL):
         return draw_dirichlet(self._stream, self._kept, alpha, size)
 
     @_native
+    def multivariate_normal(
+        self, mean: Any, cov: Any, size: Any = None, check_valid: Any = "warn", tol: float = 1e-8
+    ) -> Any:
+        given = _multivariate.Normal(mean, cov, size)
+        factor = given.factor(check_valid, tol, _multivariate.legacy)
+        return given.placed(self.standard_normal(given.shape), factor)
+
+    @_native
     def shuffle(self, x: Any) -> None:
         _orders.shuffle(self._stream, x)
 
@@ -191,8 +199,3 @@ for _row in ROWS:
     _name = _row.removeprefix("legacy_")
     if hasattr(_ORIGINAL, _name) and (_row != _name or "legacy_" + _name not in ROWS):
         setattr(RandomState, _name, distribution(_ORIGINAL, _name, _row))
-for _name in ("multivariate_normal",):
-    _method: Any = through_twin(_name, "random.RandomState." + _name)
-    _method.__name__, _method.__doc__ = _name, getattr(_ORIGINAL, _name).__doc__
-    _method.__wrapped__ = getattr(_ORIGINAL, _name)
-    setattr(RandomState, _name, _method)
