@@ -37,6 +37,7 @@ mod random_later;
 mod random_parameters;
 mod random_rows;
 mod reduce;
+mod repeat;
 mod scalar;
 mod select;
 mod selection;
@@ -47,6 +48,7 @@ mod text;
 mod ufunc;
 mod warm;
 
+use numloom_runtime::pool;
 use pyo3::prelude::*;
 
 #[pymodule]
@@ -54,7 +56,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     let py = m.py();
     heap::init();
     warm::init();
-    numloom_library::account_with(numloom_runtime::memory::count_scratch);
+    numloom_library::borrow_from(numloom_library::Lender { take: pool::lend, give: pool::free });
     numloom_blas::offer(linalg::threads_of_a_blas);
     numpy_api::init(py)?;
     m.add_class::<handle::NdArray>()?;
@@ -71,6 +73,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     driver::register(m)?;
     profile::register(m)?;
     m.add_function(wrap_pyfunction!(bare::put_short_ways, m)?)?;
+    m.add_function(wrap_pyfunction!(repeat::repeated, m)?)?;
     m.add_function(wrap_pyfunction!(layout::copy_mode, m)?)?;
     m.add_function(wrap_pyfunction!(join::join, m)?)?;
     m.add_function(wrap_pyfunction!(manipulate::broadcast_to, m)?)?;

@@ -241,11 +241,8 @@ pub fn take_anyway(bytes: usize) {
     stats::LIVE_BYTES.fetch_add(bytes as u64, Ordering::AcqRel);
 }
 
-/// Counts memory that library operations need beside their arrays, or give back. It is theirs whether it fits or not.
-pub fn count_scratch(bytes: isize) {
-    if bytes < 0 {
-        return give(Memory::System, bytes.unsigned_abs());
-    }
+/// Takes bytes of SYSTEM_MEM that library operations need beside their arrays: theirs whether they fit or not.
+pub fn take_for_scratch(bytes: usize) {
     note_level(stats::LIVE_BYTES.fetch_add(bytes as u64, Ordering::AcqRel) + bytes as u64);
 }
 
