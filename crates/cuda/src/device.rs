@@ -291,6 +291,15 @@ impl Device {
         self.streams[lane as usize]
     }
 
+    /// The stream of a lane that the caller is about to put work into.
+    pub(crate) fn giving(&self, lane: Lane) -> RawStream {
+        self.enter();
+        if lane == Lane::Compute {
+            self.stretch_begins();
+        }
+        self.stream(lane)
+    }
+
     fn kept(&self) -> MutexGuard<'_, Kept> {
         self.kept.lock().unwrap_or_else(|e| e.into_inner())
     }
@@ -382,24 +391,21 @@ impl Device {
     /// # Safety
     /// `to` has room; `from` stays as it is until the lane has come past the copy.
     pub unsafe fn upload(&self, lane: Lane, to: u64, from: *const u8, bytes: usize) -> Result<(), CudaError> {
-        self.enter();
-        let code = (self.driver.to_device)(to, from.cast(), bytes, self.stream(lane));
+        let code = (self.driver.to_device)(to, from.cast(), bytes, self.giving(lane));
         self.driver.check("cuMemcpyHtoDAsync", code)
     }
 
     /// # Safety
     /// `to` has room and is not touched until the lane has come past the copy.
     pub unsafe fn download(&self, lane: Lane, to: *mut u8, from: u64, bytes: usize) -> Result<(), CudaError> {
-        self.enter();
-        let code = (self.driver.to_host)(to.cast(), from, bytes, self.stream(lane));
+        let code = (self.driver.to_host)(to.cast(), from, bytes, self.giving(lane));
         self.driver.check("cuMemcpyDtoHAsync", code)
     }
 
     /// # Safety
     /// Both ranges are memory of this device and do not overlap.
     pub unsafe fn copy(&self, lane: Lane, to: u64, from: u64, bytes: usize) -> Result<(), CudaError> {
-        self.enter();
-        self.driver.check("cuMemcpyDtoDAsync", (self.driver.on_device)(to, from, bytes, self.stream(lane)))
+        self.driver.check("cuMemcpyDtoDAsync", (self.driver.on_device)(to, from, bytes, self.giving(lane)))
     }
 
     /// # Safety
@@ -408,7 +414,6 @@ impl Device {
         if rows.width == 0 || rows.height == 0 {
             return Ok(());
         }
-        self.enter();
         let end = |p: Place| match p {
             Place::Host(p) => (MEMORY_HOST, p.cast::<c_void>(), 0),
             Place::Device(d) => (MEMORY_DEVICE, null_mut(), d),
@@ -432,14 +437,13 @@ impl Device {
             width: rows.width,
             height: rows.height,
         };
-        self.driver.check("cuMemcpy2DAsync", (self.driver.copy_2d)(&copy, self.stream(lane)))
+        self.driver.check("cuMemcpy2DAsync", (self.driver.copy_2d)(&copy, self.giving(lane)))
     }
 
     /// # Safety
     /// The range is memory of this device.
     pub unsafe fn fill(&self, lane: Lane, to: u64, byte: u8, bytes: usize) -> Result<(), CudaError> {
-        self.enter();
-        self.driver.check("cuMemsetD8Async", (self.driver.fill_bytes)(to, byte, bytes, self.stream(lane)))
+        self.driver.check("cuMemsetD8Async", (self.driver.fill_bytes)(to, byte, bytes, self.giving(lane)))
     }
 
     /// An event after all that the lane was given so far. `timed` events can be measured, others are cheaper.
@@ -529,7 +533,7 @@ impl Device {
         block: (u32, u32),
         words: &[u64],
     ) -> Result<(), CudaError> {
-        self.enter();
+        let stream = self.giving(Lane::Compute);
         let mut arguments = [words.as_ptr() as *mut c_void];
         let done = (self.driver.launch)(
             code.function,
@@ -540,7 +544,7 @@ impl Device {
             block.1,
             1,
             0,
-            self.stream(Lane::Compute),
+            stream,
             arguments.as_mut_ptr(),
             null_mut(),
         );

@@ -153,6 +153,7 @@ impl Device {
         if let Some(code) = prepared.code(structure) {
             return Ok(code);
         }
+        self.stretch_ends();
         let text = print(&prepared.kernel, structure, NAME).program();
         let cubin = self.compiler.cubin(&text, self.properties().arch)?;
         self.load_variant(prepared, structure, &cubin)

@@ -17,6 +17,7 @@ pub mod print;
 mod scalar;
 mod show;
 pub mod structure;
+mod timed;
 
 pub use compile::{Compiler, default_cache};
 pub use device::{Device, Event, Lane, Options, Pinned, Place, Properties, Rows};
@@ -26,3 +27,4 @@ pub use load::{Kind, Report, Search};
 pub use plan::{Chip, Facts, FusedLaunch, Operand, Output, Plan, plan};
 pub use scalar::agrees_with_cpu;
 pub use show::text_of;
+pub use timed::Stretches;

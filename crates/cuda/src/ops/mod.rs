@@ -161,6 +161,7 @@ impl Device {
             let code = match known {
                 Some(code) => code,
                 None => {
+                    self.stretch_ends();
                     let cubin = self.compiler.cubin(step.program.text(), self.properties().arch)?;
                     let code = Arc::new(self.load_code(&cubin, step.function)?);
                     self.functions.known.lock().unwrap_or_else(|e| e.into_inner()).insert(key, code.clone());
