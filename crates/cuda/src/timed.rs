@@ -21,6 +21,11 @@ thread_local! {
     static TIMING: RefCell<Option<Timing>> = const { RefCell::new(None) };
 }
 
+/// Whether this thread's work is timed: then nothing of it waits in the queue.
+pub(crate) fn is_timed() -> bool {
+    TIMING.with_borrow(|t| t.is_some())
+}
+
 impl Device {
     /// Does work, and tells when the device is at it.
     pub fn timed<R>(&self, work: impl FnOnce() -> R) -> (R, Stretches) {

@@ -164,7 +164,7 @@ impl Device {
             self.stretch_ends();
             *blas = Some(Blas::open(self)?);
         }
-        self.giving(Lane::Compute);
+        self.giving(Lane::Compute)?;
         blas.as_ref().map_or(Ok(()), |b| b.product(p))
     }
 }

@@ -151,8 +151,8 @@ impl Fourier {
 
     unsafe fn run(&mut self, device: &Device, t: &Transform) -> Result<(), CudaError> {
         let (plan, bytes) = self.plan(device, t)?;
+        device.giving(Lane::Compute)?;
         let room = device.alloc(bytes.max(1))?;
-        device.giving(Lane::Compute);
         let direction = if t.inverse { 1 } else { -1 };
         let f = &self.table;
         let set = check("cufftSetWorkArea", (f.set_work_area)(plan, room));

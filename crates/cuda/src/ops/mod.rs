@@ -168,7 +168,7 @@ impl Device {
                     code
                 }
             };
-            self.start(&code, step.grid, (BLOCK as u32, 1), &step.words)?;
+            self.start(&code, step.grid, (BLOCK as u32, 1), &step.words, false)?;
         }
         Ok(())
     }

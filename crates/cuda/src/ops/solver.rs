@@ -240,7 +240,7 @@ impl Device {
             self.stretch_ends();
             *solver = Some(Solver::open(self)?);
         }
-        self.giving(Lane::Compute);
+        self.giving(Lane::Compute)?;
         solver.as_ref().map_or(Ok(0.0), |s| s.run(self, factor, info))
     }
 }
