@@ -50,6 +50,45 @@ def test_a_reduction_is_the_tail_of_the_same_task():
     assert grew["bytes_written"] < LARGE * 8 / 2
 
 
+def test_long_work_does_not_wait_for_the_rest_of_the_recording():
+    out = run(
+        """
+        import numloom as np
+        a, p = np.ones((1100, 1100)) / 1100, np.ones(1100)
+        np.sync()
+        before = np.stats()["windows"]
+        for _ in range(30):
+            q = a @ p
+            p = q / np.sqrt(q @ q)
+        print(np.stats()["windows"] - before)
+        assert abs(float((p * p).sum()) - 1) < 1e-12
+        """,
+        "--cpus 2",
+    )
+    assert int(out) >= 4
+
+
+def test_what_a_round_of_a_loop_drops_is_not_stored_for_long_work():
+    out = run(
+        """
+        import numloom as np
+        x, w = np.ones((400_000, 16)) / 16, np.zeros(16)
+        np.sync()
+        before = np.stats()["live_bytes"]
+        for _ in range(12):
+            p = 1.0 / (1.0 + np.exp(-(x @ w)))
+            q = np.sqrt(p)
+            w = w - 1e-6 * (x.T @ (p - q))
+        p = q = None
+        np.sync()
+        print((np.stats()["peak_bytes"] - before) / 3_200_000)
+        """,
+        "--cpus 2",
+    )
+    # x @ w of this round, p - q of it, and little else: neither p nor q nor p - q of the last one.
+    assert float(out) < 3
+
+
 def test_dropped_temporaries_are_not_materialised():
     out = run("""
         import numloom as np

@@ -19,6 +19,7 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 LIST = ROOT / "crates/python/hot_functions.txt"
 MARKS = "numloom_hot_begin", "numloom_hot_end"
+CONSTANTS = "NUMLOOM_CONSTANTS_BEGIN"
 
 PREAMBLE = """
 SIDE, LENGTH = 2048, 2048 * 2048
@@ -39,6 +40,7 @@ MORE = {
         for _ in range(3):
             c = a + 1.0; d = a * c - b[:10]; e = b[::2].sum(); f = np.sqrt(abs(d)); a[2:5] = f[0]; g = a[3] > 0.5
             if g or float(e) > 0: b[a[0] < b] += 1
+        float(np.maximum(a * 0.5, c).sum()); np.asarray([1.5, 2.0])
         h = np.zeros((3, 4)); h[1] = 2; h.T.reshape(-1); np.arange(5).max(); np.ones(3, dtype="i4") @ np.arange(3)
     """,
     "tall": """
@@ -115,7 +117,7 @@ def main() -> int:
             for function in names:
                 ran[function] = ran.get(function, 0) + 1
     ordered = sorted(ran, key=lambda function: -ran[function])  # stable: as they came
-    LIST.write_text("\n".join([MARKS[0], *ordered, MARKS[1]]) + "\n")
+    LIST.write_text("\n".join([CONSTANTS, MARKS[0], *ordered, MARKS[1]]) + "\n")
     print(f"{len(ordered)} functions in {LIST.relative_to(ROOT)}; build again for them to lie so")
     return 0
 

@@ -62,6 +62,8 @@ enum Reason {
     Wanted,
     /// It is as long as windows get.
     Long,
+    /// Its first part is work for long, and need not wait for the rest.
+    Heavy,
     /// Nothing was recorded for a while.
     Idle,
 }
@@ -69,9 +71,14 @@ enum Reason {
 /// Most operations of a loop over slices that are kept to become one task: some tens of milliseconds of recording.
 const LONGEST_KEPT: usize = 1 << 16;
 
-/// A library operation on so many elements is handed to a GPU at once, with all that was recorded before it: the GPU
-/// works while Python records on, and a loop with one in it is cut in the same place every time.
+/// A library operation on so many elements takes longer than recording many. It is handed to a GPU at once, with all
+/// that was recorded before it: the GPU works while Python records on, and a loop with one in it is cut in the same
+/// place every time.
 const HEAVY: usize = 1 << 20;
+
+/// On the CPU so many of them stay in the window, with what was recorded between them: by then a loop has bound its
+/// names anew, and what only its last round used needs no memory.
+const HEAVY_KEPT: usize = 3;
 
 /// Tasks launched and not over before recording waits for some: bounds what a long loop piles up.
 const MOST_IN_FLIGHT: usize = 8192;
@@ -125,7 +132,7 @@ impl Window {
         start();
         op.announce();
         stats::count(&stats::OPERATIONS, 1);
-        let heavy = matches!(op.kind, Kind::Library(_)) && reserved::are_gpus() && prepare::elements_of(&op) >= HEAVY;
+        let heavy = is_heavy(&op);
         if profile::on() {
             op.recorded = profile::record::recorded(profile::place(op.at));
         }
@@ -140,8 +147,11 @@ impl Window {
             SCHEDULER.wait(|| SCHEDULER.in_flight() < MOST_IN_FLIGHT / 2, || false);
         }
         let limit = numloom_config::current().window_size;
-        if heavy || length >= limit && limit <= SHORT_WINDOW || length >= limit * 4 {
+        if heavy && reserved::are_gpus() || length >= limit && limit <= SHORT_WINDOW || length >= limit * 4 {
             self.flush();
+            profile::record::returned();
+        } else if heavy && length > SHORT_WINDOW / 2 {
+            self.flush_for(Reason::Heavy, false);
             profile::record::returned();
         } else if length % limit == 0 || self.utility_sleeps.load(Ordering::Relaxed) {
             self.ring();
@@ -175,11 +185,18 @@ impl Window {
         let _turn = self.analysing.lock();
         let mut ops = {
             let mut ops = self.ops.lock();
-            self.length.store(0, Ordering::Release);
             self.postponed.store(0, Ordering::Release);
-            // The next window is likely as long: it should not have to grow again.
-            let room = if ops.len() > SHORT_WINDOW { ops.len() } else { 0 };
-            std::mem::replace(&mut *ops, Vec::with_capacity(room))
+            let taken = if reason == Reason::Heavy {
+                let mut heavy = ops.iter().enumerate().rev().filter(|(_, o)| is_heavy(o));
+                let cut = heavy.nth(HEAVY_KEPT).map_or(0, |(k, _)| k);
+                ops.drain(..cut).collect()
+            } else {
+                // The next window is likely as long: it should not have to grow again.
+                let room = if ops.len() > SHORT_WINDOW { ops.len() } else { 0 };
+                std::mem::replace(&mut *ops, Vec::with_capacity(room))
+            };
+            self.length.store(ops.len(), Ordering::Release);
+            taken
         };
         let fuse = numloom_config::current().fuse;
         if fuse {
@@ -311,6 +328,10 @@ impl Window {
         let _turn = self.analysing.lock();
         look(&self.ops.lock())
     }
+}
+
+fn is_heavy(op: &Operation) -> bool {
+    matches!(op.kind, Kind::Library(_)) && prepare::elements_of(op) >= HEAVY
 }
 
 /// Tasks launched and, most of them, not over.
