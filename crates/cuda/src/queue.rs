@@ -121,12 +121,12 @@ impl Device {
             known.made = match unsafe { Graph::of(&self.driver, &w.starts, &w.words) } {
                 Some(graph) => {
                     BUILT.fetch_add(1, Ordering::Relaxed);
-                    Made::Made(graph)
+                    Made::Ready(graph)
                 }
                 None => Made::Never,
             };
         }
-        let Made::Made(graph) = &mut known.made else { return false };
+        let Made::Ready(graph) = &mut known.made else { return false };
         let launched = unsafe { graph.launch(&w.starts, &w.words, self.stream(Lane::Compute)) };
         if launched {
             REPLAYED.fetch_add(1, Ordering::Relaxed);

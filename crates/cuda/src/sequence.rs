@@ -25,7 +25,7 @@ pub(crate) struct Known<G> {
 
 pub(crate) enum Made<G> {
     NotYet,
-    Made(G),
+    Ready(G),
     /// It cannot be made: not tried again.
     Never,
 }
@@ -96,8 +96,8 @@ mod tests {
         assert!(all.again(&wider).is_none());
         let known = all.again(&forms(&[1, 2, 3])).unwrap();
         assert!(matches!(known.made, Made::NotYet));
-        known.made = Made::Made(7);
-        assert!(matches!(all.again(&forms(&[1, 2, 3])).unwrap().made, Made::Made(7)));
+        known.made = Made::Ready(7);
+        assert!(matches!(all.again(&forms(&[1, 2, 3])).unwrap().made, Made::Ready(7)));
     }
 
     #[test]

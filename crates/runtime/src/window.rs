@@ -362,11 +362,11 @@ fn launch(plan: &TaskPlan, nodes: &node::Nodes, ops: &mut [Option<Operation>], s
     let mut record = TaskRecord::new();
     let mut work = Work::new(payload, own);
     if record.is_some() {
-        edges::note(&mut record, plan, nodes);
+        edges::note(&mut record, edges::touched(plan, nodes));
         work.record = record;
     }
     let task = Arc::new(Task::new(work));
-    edges::draw(&task, plan, nodes);
+    edges::draw(&task, edges::touched(plan, nodes));
     let mut launched = LAUNCHED.lock();
     if task.job.ops.lock().iter().any(|o| matches!(&o.kind, Kind::Library(op) if op.follows_all())) {
         launched.iter().filter_map(Weak::upgrade).for_each(|earlier| task.follow(&earlier));
