@@ -32,7 +32,8 @@ print(float((m @ m).sum()))
 def profile(tmp_path_factory):
     folder = tmp_path_factory.mktemp("gpu")
     (folder / "prog.py").write_text(PROGRAM)
-    ended = numloom("--gpus", "1", "--profile", "prog.py", cwd=folder)
+    # No kernel was ever compiled there.
+    ended = numloom("--gpus", "1", "--profile", "prog.py", cwd=folder, XDG_CACHE_HOME=str(folder / "cache"))
     assert ended.status == 0, ended.err
     print(numloom("prof", "stats", "numloom_0.prof", cwd=folder).out)
     (read,) = json.loads(numloom("prof", "dump", "numloom_0.prof", cwd=folder).out)
@@ -52,6 +53,15 @@ def test_every_turn_has_a_box_on_the_device_of_a_plausible_length(profile):
     lengths = sorted(s["ran"] for s in turns)
     assert 20_000 < lengths[len(lengths) // 2] < 50_000_000, lengths
     assert any(tasks[s["subject"]]["name"] == "matmul" for s in device_spans(profile))
+
+
+def test_a_box_is_the_kernels_and_not_its_compilers(profile):
+    """NVRTC takes tens of milliseconds for a kernel that was never seen; its first box is as short as others."""
+    tasks = {t["id"]: t for t in profile["tasks"]}
+    fused = [s for s in device_spans(profile) if tasks[s["subject"]]["line"] in ("prog.py:3", "prog.py:5")]
+    assert fused[0]["ran"] < 3_000_000, fused[0]
+    first = tasks[fused[0]["subject"]]
+    assert first["stopped"] - first["started"] > 10 * fused[0]["ran"], (first, fused[0])
 
 
 def test_boxes_follow_each_other_and_the_host_asked_for_them_before(profile):

@@ -30,6 +30,7 @@ complete -c numloom -l inline-size -x -d 'largest result, in elements, computed 
 complete -c numloom -l min-cpu-chunk -x -d 'smallest tile, in elements, worth a worker of its own'
 complete -c numloom -l min-gpu-chunk -x -d 'smallest tile, in elements, worth a GPU of its own'
 complete -c numloom -l background-compile -d 'compile a GPU kernel in the background while the CPU does its first small work'
+complete -c numloom -l cuda-graphs -d 'give small GPU kernels to the GPU a few at a time; a sequence that comes again as a CUDA graph'
 complete -c numloom -l print-kernels -x -d 'write every fused kernel, as the CUDA program a GPU would run, into this directory'
 complete -c numloom -l tf32 -d 'let GPUs round float32 factors of matrix products to TF32: faster, three digits'
 complete -c numloom -l blas -x -a 'auto own' -d 'large matrices: by the OpenBLAS that NumPy brought, or by own code only'

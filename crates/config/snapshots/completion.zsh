@@ -32,6 +32,7 @@ _arguments -S \
   '--min-cpu-chunk=[smallest tile, in elements, worth a worker of its own]:N: ' \
   '--min-gpu-chunk=[smallest tile, in elements, worth a GPU of its own]:N: ' \
   '--background-compile[compile a GPU kernel in the background while the CPU does its first small work]' \
+  '--cuda-graphs[give small GPU kernels to the GPU a few at a time; a sequence that comes again as a CUDA graph]' \
   '--print-kernels=[write every fused kernel, as the CUDA program a GPU would run, into this directory]:TEXT: ' \
   '--tf32[let GPUs round float32 factors of matrix products to TF32\: faster, three digits]' \
   '--blas=[large matrices\: by the OpenBLAS that NumPy brought, or by own code only]:blas:(auto own)' \

@@ -103,6 +103,7 @@ settings! {
     min_gpu_chunk: Count = 1048576, row(Tuning, "smallest tile, in elements, worth a GPU of its own")
         .range(1, usize::MAX);
     background_compile: Switch = true, row(Tuning, "compile a GPU kernel in the background while the CPU does its first small work");
+    cuda_graphs: Switch = true, row(Tuning, "give small GPU kernels to the GPU a few at a time; a sequence that comes again as a CUDA graph");
     print_kernels: Text = String::new(), row(Tuning, "write every fused kernel, as the CUDA program a GPU would run, into this directory");
     tf32: Switch = false, row(Tuning, "let GPUs round float32 factors of matrix products to TF32: faster, three digits");
     blas: Blas = Blas::Auto, row(Tuning, "large matrices: by the OpenBLAS that NumPy brought, or by own code only");

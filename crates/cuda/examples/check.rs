@@ -32,7 +32,7 @@ fn main() {
         println!("{line:?}");
     }
     let cache = default_cache().map(|d| d.join("check"));
-    let device = match Device::open(0, &Options { search, cache }) {
+    let device = match Device::open(0, &Options { search, cache, graphs: true }) {
         Ok(device) => device,
         Err(e) => {
             println!("no device: {e}");

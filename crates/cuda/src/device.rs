@@ -5,14 +5,18 @@ use crate::background::Background;
 use crate::compile::Compiler;
 use crate::driver::{Context, Copy2d, Driver, Event as RawEvent, MEMORY_DEVICE, MEMORY_HOST, NOT_READY, OUT_OF_MEMORY};
 use crate::driver::{Function, Module, Pool, PoolProps, Stream as RawStream};
+use crate::graph;
 use crate::kept::Kept;
 use crate::launch::Kernels;
 use crate::load::{Kind, Search};
 use crate::ops::{Functions, Libraries};
 use crate::plan::{Chip, MOST_THREADS};
+use crate::queue::Queue;
+use crate::timed;
 use std::ffi::{CStr, CString, c_void};
 use std::path::PathBuf;
 use std::ptr::null_mut;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 /// Which of a device's streams: kernels in order on one, copies on their own.
@@ -45,6 +49,8 @@ pub struct Options {
     pub search: Search,
     /// Where cubins are kept.
     pub cache: Option<PathBuf>,
+    /// Sequences of small launches that come again are replayed as graphs.
+    pub graphs: bool,
 }
 
 pub struct Device {
@@ -61,6 +67,7 @@ pub struct Device {
     pub(crate) pool: Pool,
     streams: [RawStream; 3],
     pub(crate) scratch: Mutex<Scratch>,
+    pub(crate) queue: Queue,
     kept: Mutex<Kept>,
 }
 
@@ -109,6 +116,8 @@ pub(crate) struct Code {
     context: Context,
     module: Module,
     pub function: Function,
+    /// It was launched, and the driver did not refuse.
+    is_proven: AtomicBool,
 }
 
 // SAFETY: as for `Device`.
@@ -183,6 +192,7 @@ impl Device {
         }
         let driver = Arc::new(driver);
         let properties = properties(&driver, handle, ordinal);
+        let queue = Queue::new(options.graphs && graph::are_there(&driver));
         let mut device = Device {
             driver,
             compiler,
@@ -197,6 +207,7 @@ impl Device {
             pool: null_mut(),
             streams: [null_mut(); 3],
             scratch: Mutex::new(Scratch::default()),
+            queue,
             kept: Mutex::new(Kept::default()),
         };
         device.enter();
@@ -291,6 +302,16 @@ impl Device {
         self.streams[lane as usize]
     }
 
+    /// The stream of a lane that the caller is about to put work into.
+    pub(crate) fn giving(&self, lane: Lane) -> Result<RawStream, CudaError> {
+        self.enter();
+        if lane == Lane::Compute {
+            self.start_waiting()?;
+            self.stretch_begins();
+        }
+        Ok(self.stream(lane))
+    }
+
     fn kept(&self) -> MutexGuard<'_, Kept> {
         self.kept.lock().unwrap_or_else(|e| e.into_inner())
     }
@@ -341,6 +362,7 @@ impl Device {
     }
 
     unsafe fn driver_free(&self, ptr: u64) -> Result<(), CudaError> {
+        self.start_waiting()?;
         let code = match self.driver.free_async {
             Some(free) if !self.pool.is_null() => free(ptr, self.stream(Lane::Compute)),
             _ => (self.driver.free)(ptr),
@@ -382,24 +404,21 @@ impl Device {
     /// # Safety
     /// `to` has room; `from` stays as it is until the lane has come past the copy.
     pub unsafe fn upload(&self, lane: Lane, to: u64, from: *const u8, bytes: usize) -> Result<(), CudaError> {
-        self.enter();
-        let code = (self.driver.to_device)(to, from.cast(), bytes, self.stream(lane));
+        let code = (self.driver.to_device)(to, from.cast(), bytes, self.giving(lane)?);
         self.driver.check("cuMemcpyHtoDAsync", code)
     }
 
     /// # Safety
     /// `to` has room and is not touched until the lane has come past the copy.
     pub unsafe fn download(&self, lane: Lane, to: *mut u8, from: u64, bytes: usize) -> Result<(), CudaError> {
-        self.enter();
-        let code = (self.driver.to_host)(to.cast(), from, bytes, self.stream(lane));
+        let code = (self.driver.to_host)(to.cast(), from, bytes, self.giving(lane)?);
         self.driver.check("cuMemcpyDtoHAsync", code)
     }
 
     /// # Safety
     /// Both ranges are memory of this device and do not overlap.
     pub unsafe fn copy(&self, lane: Lane, to: u64, from: u64, bytes: usize) -> Result<(), CudaError> {
-        self.enter();
-        self.driver.check("cuMemcpyDtoDAsync", (self.driver.on_device)(to, from, bytes, self.stream(lane)))
+        self.driver.check("cuMemcpyDtoDAsync", (self.driver.on_device)(to, from, bytes, self.giving(lane)?))
     }
 
     /// # Safety
@@ -408,7 +427,6 @@ impl Device {
         if rows.width == 0 || rows.height == 0 {
             return Ok(());
         }
-        self.enter();
         let end = |p: Place| match p {
             Place::Host(p) => (MEMORY_HOST, p.cast::<c_void>(), 0),
             Place::Device(d) => (MEMORY_DEVICE, null_mut(), d),
@@ -432,19 +450,21 @@ impl Device {
             width: rows.width,
             height: rows.height,
         };
-        self.driver.check("cuMemcpy2DAsync", (self.driver.copy_2d)(&copy, self.stream(lane)))
+        self.driver.check("cuMemcpy2DAsync", (self.driver.copy_2d)(&copy, self.giving(lane)?))
     }
 
     /// # Safety
     /// The range is memory of this device.
     pub unsafe fn fill(&self, lane: Lane, to: u64, byte: u8, bytes: usize) -> Result<(), CudaError> {
-        self.enter();
-        self.driver.check("cuMemsetD8Async", (self.driver.fill_bytes)(to, byte, bytes, self.stream(lane)))
+        self.driver.check("cuMemsetD8Async", (self.driver.fill_bytes)(to, byte, bytes, self.giving(lane)?))
     }
 
     /// An event after all that the lane was given so far. `timed` events can be measured, others are cheaper.
     pub fn record(&self, lane: Lane, timed: bool) -> Result<Event, CudaError> {
         self.enter();
+        if lane == Lane::Compute {
+            self.start_waiting()?;
+        }
         const NO_TIMING: u32 = 2;
         let mut raw = null_mut();
         // SAFETY: writes the event.
@@ -456,8 +476,10 @@ impl Device {
         Ok(event)
     }
 
-    /// The compute stream as the driver knows it.
+    /// The compute stream as the driver knows it, with all in it that was asked for.
     pub fn raw_stream(&self) -> u64 {
+        // What fails here fails again at the next sync point.
+        let _ = self.start_waiting();
         self.stream(Lane::Compute) as u64
     }
 
@@ -483,6 +505,9 @@ impl Device {
     /// The lane goes on only after the event.
     pub fn wait_for(&self, lane: Lane, event: &Event) -> Result<(), CudaError> {
         self.enter();
+        if lane == Lane::Compute {
+            self.start_waiting()?;
+        }
         // SAFETY: both handles are alive.
         let code = unsafe { (self.driver.stream_wait_event)(self.stream(lane), event.raw, 0) };
         self.driver.check("cuStreamWaitEvent", code)
@@ -491,6 +516,7 @@ impl Device {
     /// Blocks until everything given to the device is done; errors of kernels are told here.
     pub fn wait(&self) -> Result<(), CudaError> {
         self.enter();
+        self.start_waiting()?;
         for s in self.streams {
             // SAFETY: the streams are ours.
             self.driver.check("cuStreamSynchronize", unsafe { (self.driver.stream_wait)(s) })?;
@@ -501,6 +527,9 @@ impl Device {
     /// Blocks until a lane has done all it was given.
     pub fn wait_for_lane(&self, lane: Lane) -> Result<(), CudaError> {
         self.enter();
+        if lane == Lane::Compute {
+            self.start_waiting()?;
+        }
         // SAFETY: the stream is ours.
         self.driver.check("cuStreamSynchronize", unsafe { (self.driver.stream_wait)(self.stream(lane)) })
     }
@@ -508,8 +537,13 @@ impl Device {
     pub(crate) fn load_code(&self, cubin: &[u8], name: &str) -> Result<Code, CudaError> {
         self.enter();
         let name = CString::new(name).map_err(|_| CudaError::Launch("a function's name has a zero byte".into()))?;
-        let mut code =
-            Code { driver: self.driver.clone(), context: self.context, module: null_mut(), function: null_mut() };
+        let mut code = Code {
+            driver: self.driver.clone(),
+            context: self.context,
+            module: null_mut(),
+            function: null_mut(),
+            is_proven: AtomicBool::new(false),
+        };
         // SAFETY: a cubin carries its own length; outputs are ours.
         unsafe {
             let loaded = (self.driver.module_load)(&mut code.module, cubin.as_ptr().cast());
@@ -520,16 +554,37 @@ impl Device {
         Ok(code)
     }
 
+    /// Starts a function on the compute stream, or puts it into the queue if it is `small`: a driver that refuses says so
+    /// at its first launch, which is not queued.
+    ///
     /// # Safety
     /// The arguments are those the function was printed for, and their addresses are memory of this device.
     pub(crate) unsafe fn start(
+        &self,
+        code: &Arc<Code>,
+        grid: u32,
+        block: (u32, u32),
+        words: &[u64],
+        small: bool,
+    ) -> Result<(), CudaError> {
+        if small && self.queue.is_on && code.is_proven.load(Ordering::Relaxed) && !timed::is_timed() {
+            return self.enqueue(code, grid, block, words);
+        }
+        self.giving(Lane::Compute)?;
+        self.launch_now(code, grid, block, words)?;
+        code.is_proven.store(true, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// # Safety
+    /// As for `start`; the context is current, and nothing that should come first waits in the queue.
+    pub(crate) unsafe fn launch_now(
         &self,
         code: &Code,
         grid: u32,
         block: (u32, u32),
         words: &[u64],
     ) -> Result<(), CudaError> {
-        self.enter();
         let mut arguments = [words.as_ptr() as *mut c_void];
         let done = (self.driver.launch)(
             code.function,
@@ -582,6 +637,7 @@ impl Drop for Device {
         self.background.rest();
         let _ = self.give_up_kept();
         let _ = self.wait();
+        self.queue.clear();
         self.kernels.clear();
         self.functions.clear();
         self.libraries.close();

@@ -10,6 +10,9 @@ pub(crate) type Event = *mut c_void;
 pub(crate) type Module = *mut c_void;
 pub(crate) type Function = *mut c_void;
 pub(crate) type Pool = *mut c_void;
+pub(crate) type Graph = *mut c_void;
+pub(crate) type Node = *mut c_void;
+pub(crate) type Exec = *mut c_void;
 pub(crate) type DevicePtr = u64;
 
 /// `CUDA_MEMCPY2D`.
@@ -47,6 +50,19 @@ pub(crate) struct PoolProps {
     pub max_size: usize,
     pub usage: u16,
     pub reserved: [u8; 54],
+}
+
+/// `CUDA_KERNEL_NODE_PARAMS_v2`.
+#[repr(C)]
+pub(crate) struct KernelNode {
+    pub function: Function,
+    pub grid: [u32; 3],
+    pub block: [u32; 3],
+    pub shared_bytes: u32,
+    pub arguments: *mut *mut c_void,
+    pub extra: *mut *mut c_void,
+    pub kernel: *mut c_void,
+    pub context: Context,
 }
 
 /// `CUmemAccessDesc`.
@@ -106,6 +122,13 @@ table! {
         can_access_peer "cuDeviceCanAccessPeer" (*mut i32, i32, i32);
         enable_peer "cuCtxEnablePeerAccess" (Context, u32);
         copy_peer "cuMemcpyPeerAsync" (DevicePtr, Context, DevicePtr, Context, usize, Stream);
+        graph_create "cuGraphCreate" (*mut Graph, u32);
+        graph_destroy "cuGraphDestroy" (Graph);
+        graph_add_kernel "cuGraphAddKernelNode_v2" (*mut Node, Graph, *const Node, usize, *const KernelNode);
+        graph_instantiate "cuGraphInstantiateWithFlags" (*mut Exec, Graph, u64);
+        graph_exec_destroy "cuGraphExecDestroy" (Exec);
+        graph_set_kernel "cuGraphExecKernelNodeSetParams_v2" (Exec, Node, *const KernelNode);
+        graph_launch "cuGraphLaunch" (Exec, Stream);
     }
 }
 

@@ -5,6 +5,7 @@ use crate::device::{Code, Device, Lane};
 use crate::ops::transpose::Transpose;
 use crate::plan::{Facts, FusedLaunch, Plan, check_kernel, plan};
 use crate::print::print;
+use crate::queue::SMALL;
 use crate::structure::{Structure, head};
 use numloom_ir::kernel::Kernel;
 use smallvec::SmallVec;
@@ -117,12 +118,13 @@ impl Device {
                 None => return Ok(false),
             },
         };
-        self.start_planned(&code, &mut plan).map(|()| true)
+        let small = launch.domain.iter().product::<usize>() <= SMALL;
+        self.start_planned(&code, &mut plan, small).map(|()| true)
     }
 
-    unsafe fn start_planned(&self, code: &Code, plan: &mut Plan) -> Result<(), CudaError> {
+    unsafe fn start_planned(&self, code: &Arc<Code>, plan: &mut Plan, small: bool) -> Result<(), CudaError> {
         if plan.partials == 0 {
-            return self.start(code, plan.grid, plan.block, &plan.words);
+            return self.start(code, plan.grid, plan.block, &plan.words, small);
         }
         // Held until the launch is enqueued: a fold that needs more scratch frees it in the stream's order.
         let mut scratch = self.scratch.lock().unwrap_or_else(|e| e.into_inner());
@@ -145,7 +147,7 @@ impl Device {
         }
         plan.words[head::PARTIALS] = scratch.partials;
         plan.words[head::COUNTERS] = scratch.counters;
-        self.start(code, plan.grid, plan.block, &plan.words)
+        self.start(code, plan.grid, plan.block, &plan.words, small)
     }
 
     fn compile(&self, prepared: &Prepared, structure: &Structure) -> Result<Arc<Code>, CudaError> {
@@ -153,6 +155,7 @@ impl Device {
         if let Some(code) = prepared.code(structure) {
             return Ok(code);
         }
+        self.stretch_ends();
         let text = print(&prepared.kernel, structure, NAME).program();
         let cubin = self.compiler.cubin(&text, self.properties().arch)?;
         self.load_variant(prepared, structure, &cubin)

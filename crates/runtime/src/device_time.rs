@@ -1,5 +1,5 @@
 //! How long tasks take on GPUs, for the profiler: an event of the device before and one after what a task puts into the
-//! stream. The profiler's thread reads them when they have been passed. Nothing happens while no profile is written.
+//! stream, not around what the host does before it (it compiles the kernel). The profiler's thread reads them when they have been passed. Nothing happens while no profile is written.
 
 use crate::memory::Memory;
 use crate::profile::{on, record};
@@ -29,13 +29,10 @@ pub fn around<R>(device: &Device, memory: Memory, work: impl FnOnce() -> R) -> R
     if !on() || !is_set(device, number) {
         return work();
     }
-    let first = device.record(Lane::Compute, true);
-    let done = work();
-    let last = device.record(Lane::Compute, true);
-    if let (Ok(first), Ok(last)) = (first, last)
-        && let Some(Some(marks)) = ALL.lock().get_mut(number)
-    {
-        marks.push(record::task_here(), Passing(first), Passing(last));
+    let (done, stretches) = device.timed(work);
+    if let Some(Some(marks)) = ALL.lock().get_mut(number) {
+        let task = record::task_here();
+        stretches.into_iter().for_each(|(first, last)| marks.push(task, Passing(first), Passing(last)));
     }
     done
 }

@@ -42,7 +42,8 @@ pub fn are_there() -> bool {
 
 /// The first `count` GPUs; fewer, with a word about it, where one cannot be used.
 pub fn open(count: usize) -> Vec<Arc<Device>> {
-    let options = Options { search: search(), cache: numloom_cuda::default_cache() };
+    let graphs = numloom_config::current().cuda_graphs;
+    let options = Options { search: search(), cache: numloom_cuda::default_cache(), graphs };
     let mut all = Vec::new();
     for k in 0..count {
         match Device::open(k as u32, &options) {

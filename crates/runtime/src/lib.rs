@@ -2,6 +2,7 @@
 
 pub mod array;
 mod dot;
+mod edges;
 pub mod error;
 pub mod provenance;
 pub mod store;

@@ -66,20 +66,28 @@ pub struct Plan {
 }
 
 /// Windows longer than this are not kept as plans: they rarely repeat and their keys are large.
-const LONGEST_KEPT: usize = 600;
+const LONGEST_KEPT: usize = 2500;
 const MOST_PLANS: usize = 512;
+/// Nodes of all plans that are kept: what is kept of each is a kilobyte or so.
+const MOST_NODES: usize = 1 << 16;
 const MOST_KERNELS: usize = 4096;
 
 type Key = Vec<u64>;
 
-static PLANS: LazyLock<Mutex<FxHashMap<Key, Arc<Plan>>>> = LazyLock::new(Mutex::default);
+#[derive(Default)]
+struct Plans {
+    by_key: FxHashMap<Key, Arc<Plan>>,
+    nodes: usize,
+}
+
+static PLANS: LazyLock<Mutex<Plans>> = LazyLock::new(Mutex::default);
 static KERNELS: LazyLock<Mutex<FxHashMap<Kernel, Arc<Compiled>>>> = LazyLock::new(Mutex::default);
 
 pub fn plan(nodes: &Nodes, fusing: bool) -> Arc<Plan> {
     let mut span = Span::new(Lane::Utility, Doing::Fuse);
     let key = (nodes.nodes.len() <= LONGEST_KEPT).then(|| key_of(nodes));
     if let Some(key) = &key
-        && let Some(p) = PLANS.lock().get(key)
+        && let Some(p) = PLANS.lock().by_key.get(key)
     {
         stats::count(&stats::PLAN_HITS, 1);
         span.rename(Doing::Planned);
@@ -97,10 +105,11 @@ pub fn plan(nodes: &Nodes, fusing: bool) -> Arc<Plan> {
     let made = Arc::new(Plan { tasks, swaps });
     if let Some(key) = key {
         let mut plans = PLANS.lock();
-        if plans.len() >= MOST_PLANS {
-            plans.clear();
+        if plans.by_key.len() >= MOST_PLANS || plans.nodes > MOST_NODES {
+            *plans = Plans::default();
         }
-        plans.insert(key, made.clone());
+        plans.nodes += nodes.nodes.len();
+        plans.by_key.insert(key, made.clone());
     }
     made
 }

@@ -13,8 +13,14 @@ macro_rules! counters {
             let mut rows = vec![$((stringify!($name), $name.load(Ordering::Relaxed), $help)),*];
             // What ran inline is counted once as it runs, and added here.
             rows[0].1 += INLINE.load(Ordering::Relaxed);
-            if let Some(live) = rows.iter_mut().find(|r| r.0 == "LIVE_BYTES") {
-                live.1 = live.1.saturating_sub(kept::bytes() as u64);
+            let (built, replayed) = numloom_cuda::graphs();
+            for (name, value, _) in &mut rows {
+                match *name {
+                    "LIVE_BYTES" => *value = value.saturating_sub(kept::bytes() as u64),
+                    "GRAPHS_BUILT" => *value = built,
+                    "GRAPHS_REPLAYED" => *value = replayed,
+                    _ => {}
+                }
             }
             rows
         }
@@ -35,6 +41,8 @@ counters! {
     BYTES_READ: "bytes read by tasks";
     BYTES_WRITTEN: "bytes written by tasks";
     EVICTIONS: "instances moved out of a full memory";
+    GRAPHS_BUILT: "CUDA graphs made of small kernels that were launched together before";
+    GRAPHS_REPLAYED: "CUDA graphs launched";
     LIVE_BYTES: "bytes of instances in SYSTEM_MEM now";
     PEAK_BYTES: "most bytes of instances in SYSTEM_MEM at once";
 }

@@ -12,6 +12,7 @@ use crate::placed::Replica;
 use crate::plan::{FusedPlan, TaskPlan, TaskWork};
 use crate::prepare::FusedTask;
 use crate::rectangles::Rects;
+use crate::reserved;
 use crate::store::Store;
 use numloom_ir::View;
 use numloom_ir::kernel::{Instr, NO_REG};
@@ -25,8 +26,10 @@ pub struct Swap {
     pub array: StoreId,
 }
 
-/// Smaller results are copied in no time.
-const WORTHWHILE: usize = 1 << 20;
+/// Smaller results are copied in no time: on a GPU, while the host asks for copies of the four borders.
+fn worthwhile() -> usize {
+    if reserved::are_gpus() { 32 << 20 } else { 1 << 20 }
+}
 
 /// Finds tasks that copy what another has computed, and nobody else sees, into an array that the other reads. The
 /// temporary's views become the array's.
@@ -38,7 +41,7 @@ pub fn find(tasks: &mut [TaskPlan], nodes: &Nodes) -> Vec<Swap> {
         let whole = array.store.nbytes();
         let apt = from.view == from.view.dense_like(from.view.dtype)
             && from.view.dtype == to.view.dtype
-            && from.view.nbytes() >= WORTHWHILE.max(whole / 2)
+            && from.view.nbytes() >= worthwhile().max(whole / 2)
             && !temporary.live
             && temporary.fresh
             && temporary.store.is_bare();

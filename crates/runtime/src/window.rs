@@ -1,5 +1,6 @@
 //! The window: operations recorded and not yet launched, and the rules by which it is flushed.
 
+use crate::edges;
 use crate::gpu;
 use crate::node;
 use crate::operation::{Kind, Operation};
@@ -10,10 +11,9 @@ use crate::reserved;
 use crate::slices;
 use crate::spill;
 use crate::stats;
-use crate::store::{Access, Store};
+use crate::store::Store;
 use crate::swap;
 use crate::task::{Payload, SCHEDULER, Task, Work};
-use numloom_ir::{Overlap, View};
 use numloom_profile::record::TaskRecord;
 use parking_lot::{Condvar, Mutex};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -337,17 +337,6 @@ fn is_heavy(op: &Operation) -> bool {
 /// Tasks launched and, most of them, not over.
 static LAUNCHED: Mutex<Vec<Weak<Task>>> = Mutex::new(Vec::new());
 
-/// Whether tasks that touch these must follow each other. In several memories bytes are kept and moved in boxes, so
-/// there the elements between those of a view that leaves some out are touched, too.
-fn meet(store: &Store, a: &View, b: &View) -> bool {
-    let shared = node::conflict(a, b) != Overlap::Disjoint;
-    if shared || reserved::devices() == 0 {
-        return shared;
-    }
-    let grid = store.grid();
-    grid.cover(a).meets(&grid.cover(b))
-}
-
 /// Makes the task, draws its edges to tasks in flight, and hands it to the scheduler.
 fn launch(plan: &TaskPlan, nodes: &node::Nodes, ops: &mut [Option<Operation>], stays: bool) {
     let own: Vec<Operation> = plan.ops.iter().filter_map(|&i| ops[i as usize].take()).collect();
@@ -373,28 +362,11 @@ fn launch(plan: &TaskPlan, nodes: &node::Nodes, ops: &mut [Option<Operation>], s
     let mut record = TaskRecord::new();
     let mut work = Work::new(payload, own);
     if record.is_some() {
-        for (store, view, writes) in &plan.accesses {
-            let store = &nodes.stores[*store as usize].store;
-            for a in store.accesses.lock().iter() {
-                if (*writes || a.writes) && meet(store, &a.view, view) {
-                    profile::follows(&mut record, &a.task);
-                }
-            }
-        }
+        edges::note(&mut record, edges::touched(plan, nodes));
         work.record = record;
     }
     let task = Arc::new(Task::new(work));
-    for (store, view, writes) in &plan.accesses {
-        let store = &nodes.stores[*store as usize].store;
-        let mut accesses = store.accesses.lock();
-        accesses.retain(|a| !a.task.is_over());
-        for a in accesses.iter() {
-            if (*writes || a.writes) && meet(store, &a.view, view) {
-                task.follow(&a.task);
-            }
-        }
-        accesses.push(Access { task: task.clone(), view: view.clone(), writes: *writes });
-    }
+    edges::draw(&task, edges::touched(plan, nodes));
     let mut launched = LAUNCHED.lock();
     if task.job.ops.lock().iter().any(|o| matches!(&o.kind, Kind::Library(op) if op.follows_all())) {
         launched.iter().filter_map(Weak::upgrade).for_each(|earlier| task.follow(&earlier));

@@ -161,8 +161,10 @@ impl Device {
         self.enter();
         let mut blas = self.libraries.blas.lock().unwrap_or_else(|e| e.into_inner());
         if blas.is_none() {
+            self.stretch_ends();
             *blas = Some(Blas::open(self)?);
         }
+        self.giving(Lane::Compute)?;
         blas.as_ref().map_or(Ok(()), |b| b.product(p))
     }
 }

@@ -99,6 +99,7 @@ impl Fourier {
                     // SAFETY: destroyed once; cuFFT waits for what still uses it.
                     unsafe { (self.table.destroy)(oldest.number) };
                 }
+                device.stretch_ends();
                 let mut plan = Plan { key, number: 0, bytes: 0 };
                 // SAFETY: writes one number.
                 check("cufftCreate", unsafe { (self.table.create)(&mut plan.number) })?;
@@ -150,6 +151,7 @@ impl Fourier {
 
     unsafe fn run(&mut self, device: &Device, t: &Transform) -> Result<(), CudaError> {
         let (plan, bytes) = self.plan(device, t)?;
+        device.giving(Lane::Compute)?;
         let room = device.alloc(bytes.max(1))?;
         let direction = if t.inverse { 1 } else { -1 };
         let f = &self.table;
@@ -178,6 +180,7 @@ impl Device {
         self.enter();
         let mut fourier = self.libraries.fourier.lock().unwrap_or_else(|e| e.into_inner());
         if fourier.is_none() {
+            self.stretch_ends();
             *fourier = Some(Fourier::open(self)?);
         }
         fourier.as_mut().map_or(Ok(()), |f| f.run(self, t))

@@ -161,13 +161,14 @@ impl Device {
             let code = match known {
                 Some(code) => code,
                 None => {
+                    self.stretch_ends();
                     let cubin = self.compiler.cubin(step.program.text(), self.properties().arch)?;
                     let code = Arc::new(self.load_code(&cubin, step.function)?);
                     self.functions.known.lock().unwrap_or_else(|e| e.into_inner()).insert(key, code.clone());
                     code
                 }
             };
-            self.start(&code, step.grid, (BLOCK as u32, 1), &step.words)?;
+            self.start(&code, step.grid, (BLOCK as u32, 1), &step.words, false)?;
         }
         Ok(())
     }

@@ -237,8 +237,10 @@ impl Device {
         self.enter();
         let mut solver = self.libraries.solver.lock().unwrap_or_else(|e| e.into_inner());
         if solver.is_none() {
+            self.stretch_ends();
             *solver = Some(Solver::open(self)?);
         }
+        self.giving(Lane::Compute)?;
         solver.as_ref().map_or(Ok(0.0), |s| s.run(self, factor, info))
     }
 }
