@@ -335,7 +335,8 @@ def test_every_callable_is_counted_once():
 def test_enough_is_native():
     native = sum(len(row["native"]) for row in TABLE.values())
     through = sum(len(row["through NumPy"]) for row in TABLE.values())
-    assert native >= 526 and through <= 15
+    # NumPy 2.5 has one name less.
+    assert native >= 525 and through <= 15
 
 
 def test_the_report_has_the_table():

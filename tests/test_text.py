@@ -114,7 +114,8 @@ def test_loadtxt(text, named, tmp_path, monkeypatch):
 def test_sources(kind, tmp_path):
     text = "1 2\n3 4\n"
     path = tmp_path / ("t.gz" if kind == "gzip" else "t.txt")
-    (gzip.open if kind == "gzip" else open)(path, "wb").write(text.encode())
+    with (gzip.open if kind == "gzip" else open)(path, "wb") as file:
+        file.write(text.encode())
     with contextlib.ExitStack() as stack:
         source = {
             "path": lambda: str(path),

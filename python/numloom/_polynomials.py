@@ -183,6 +183,9 @@ def roots(p: Any) -> Any:
         companion = diag(ones(p.shape[0] - 2, dtype=p.dtype), -1)
         companion[0, :] = -p[1:] / p[0]
         found = eigvals(companion)
+        if found.dtype.kind == "c" and p.dtype.kind != "c" and (found.imag == 0.0).all():
+            # Roots are real numbers where they can be, even if eigenvalues are not.
+            found = found.real.copy()
     return concatenate((found, zeros(zeros_at_origin, found.dtype)))
 
 

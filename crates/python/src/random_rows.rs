@@ -8,7 +8,7 @@ use crate::random_parameters::{dense, shape_of};
 use crate::{convert, errors};
 use numloom_ir::DType;
 use numloom_library::{LibraryOp, RawView};
-use numloom_random::binomial::multinomial;
+use numloom_random::binomial::{self, multinomial};
 use numloom_random::draw::KeptAfter;
 use numloom_random::gamma::{self, Normals, Ziggurat};
 use numloom_random::hypergeometric;
@@ -48,12 +48,13 @@ unsafe fn rows<T>(view: &RawView, k: usize) -> std::slice::ChunksExactMut<'_, T>
 
 /// `size` multinomials of `n` trials; the probabilities are checked.
 #[pyfunction]
-#[pyo3(signature = (stream, n, pvals, size))]
+#[pyo3(signature = (stream, n, pvals, size, legacy = false))]
 fn draw_multinomial<'py>(
     stream: &Bound<'py, BitStream>,
     n: i64,
     pvals: Object<'_, 'py>,
     size: Option<Object<'_, 'py>>,
+    legacy: bool,
 ) -> PyResult<Py<PyAny>> {
     let py = stream.py();
     let p = doubles(pvals)?;
@@ -67,11 +68,17 @@ fn draw_multinomial<'py>(
         boxed!(state, bits => unsafe { Pass::new(bits, after, move |b, view| {
             for row in rows::<i64>(view, p.len()) {
                 row.fill(0);
-                multinomial(b, n, &p, row);
+                multinomial(b, n, &p, legacy, row);
             }
         }) })
     })?;
     handle::wrap(py, out)
+}
+
+/// Draws binomials as NumPy's generators do from 2.5 on.
+#[pyfunction]
+fn correct_binomials(on: bool) {
+    binomial::correct_series(on);
 }
 
 /// Kahan's sum.
@@ -301,6 +308,7 @@ unsafe fn shuffle_view<B: numloom_random::Bits>(bits: &mut B, view: &RawView) {
 
 pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(draw_multinomial, m)?)?;
+    m.add_function(wrap_pyfunction!(correct_binomials, m)?)?;
     m.add_function(wrap_pyfunction!(draw_dirichlet, m)?)?;
     m.add_function(wrap_pyfunction!(draw_from_urn, m)?)?;
     m.add_function(wrap_pyfunction!(draw_gamma_f32, m)?)?;

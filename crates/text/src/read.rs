@@ -69,10 +69,9 @@ pub fn flat<T: Number>(text: &[u8], separator: Option<u8>) -> Option<Vec<T>> {
         return None;
     }
     let text = text.trim_ascii_end();
-    let field = |x: &[u8]| T::parse(std::str::from_utf8(x).ok()?);
     match separator {
-        None => text.split(u8::is_ascii_whitespace).filter(|x| !x.is_empty()).map(field).collect(),
-        Some(s) => text.split(|&b| b == s).map(|x| field(x.trim_ascii_start())).collect(),
+        None => text.split(u8::is_ascii_whitespace).filter(|x| !x.is_empty()).map(T::parse).collect(),
+        Some(s) => text.split(|&b| b == s).map(|x| T::parse(x.trim_ascii_start())).collect(),
     }
 }
 
@@ -127,9 +126,27 @@ fn rows<T: Number>(text: &[u8], layout: &Layout) -> Option<(usize, usize, Vec<T>
             Some(c) => &line[..memchr::memchr(c, line).unwrap_or(line.len())],
             None => line,
         };
-        fields.clear();
-        divide(line, layout.delimiter, &mut fields);
-        if fields.is_empty() {
+        let count = match &layout.columns {
+            None => {
+                let before = made.len();
+                divide(line, layout.delimiter, |field| T::parse(field).map(|x| made.push(x)))?;
+                made.len() - before
+            }
+            Some(wanted) => {
+                fields.clear();
+                divide(line, layout.delimiter, |field| {
+                    fields.push(field);
+                    Some(())
+                })?;
+                // An empty line has none of them.
+                for &i in wanted.iter().take(fields.len() * wanted.len()) {
+                    let i = if i < 0 { fields.len().checked_add_signed(i)? } else { i.unsigned_abs() };
+                    made.push(T::parse(fields.get(i)?)?);
+                }
+                fields.len()
+            }
+        };
+        if count == 0 {
             if layout.at_most.is_some() {
                 // It does not count, which NumPy says.
                 return None;
@@ -137,23 +154,10 @@ fn rows<T: Number>(text: &[u8], layout: &Layout) -> Option<(usize, usize, Vec<T>
             continue;
         }
         if rows == 0 {
-            columns = fields.len();
+            columns = count;
         }
-        if fields.len() != columns {
+        if count != columns {
             return None;
-        }
-        match &layout.columns {
-            None => {
-                for field in &fields {
-                    made.push(T::parse(std::str::from_utf8(field).ok()?)?);
-                }
-            }
-            Some(wanted) => {
-                for &i in wanted {
-                    let i = if i < 0 { columns.checked_add_signed(i)? } else { i.unsigned_abs() };
-                    made.push(T::parse(std::str::from_utf8(fields.get(i)?).ok()?)?);
-                }
-            }
         }
         rows += 1;
     }
@@ -164,26 +168,28 @@ fn is_blank(b: u8) -> bool {
     b == b' ' || b == b'\t'
 }
 
-/// The fields of a line, without the blanks around them. A line of nothing has none.
-fn divide<'a>(line: &'a [u8], delimiter: Option<u8>, fields: &mut Vec<&'a [u8]>) {
+/// Gives `take` the fields of a line, without the blanks around them, until it refuses one. A line of nothing has none.
+#[inline]
+fn divide<'a>(line: &'a [u8], delimiter: Option<u8>, mut take: impl FnMut(&'a [u8]) -> Option<()>) -> Option<()> {
     let Some(delimiter) = delimiter else {
         let mut rest = line;
-        loop {
-            let Some(from) = rest.iter().position(|&b| !is_blank(b)) else { return };
+        while let Some(from) = rest.iter().position(|&b| !is_blank(b)) {
             rest = &rest[from..];
             let to = rest.iter().position(|&b| is_blank(b)).unwrap_or(rest.len());
-            fields.push(&rest[..to]);
+            take(&rest[..to])?;
             rest = &rest[to..];
         }
+        return Some(());
     };
     if line.is_empty() {
-        return;
+        return Some(());
     }
     for field in line.split(|&b| b == delimiter) {
         let from = field.iter().position(|&b| !is_blank(b)).unwrap_or(field.len());
         let to = field.iter().rposition(|&b| !is_blank(b)).map_or(from, |i| i + 1);
-        fields.push(&field[from..to]);
+        take(&field[from..to])?;
     }
+    Some(())
 }
 
 #[cfg(test)]
@@ -232,6 +238,9 @@ mod tests {
         assert!(read("1 2", &far).is_none());
         assert!(table::<u8>(b"256", &Layout::default(), 1).is_none());
         assert!(table::<i64>(b"1.0", &Layout::default(), 1).is_none());
+        assert!(table::<i64>(b"9223372036854775808", &Layout::default(), 1).is_none());
+        assert!(table::<u64>(b"-1", &Layout::default(), 1).is_none());
+        assert!(table::<i64>(b"-", &Layout::default(), 1).is_none());
     }
 
     #[test]

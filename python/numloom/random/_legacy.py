@@ -163,7 +163,7 @@ class RandomState(_ORIGINAL):
     def multinomial(self, n: Any, pvals: Any, size: Any = None) -> Any:
         if not isinstance(n, int | numpy.integer):
             raise Unsupported("n")
-        return draw_multinomial(self._stream, int(n), pvals, size)
+        return draw_multinomial(self._stream, int(n), pvals, size, True)
 
     @_native
     def dirichlet(self, alpha: Any, size: Any = None) -> Any:
