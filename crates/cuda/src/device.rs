@@ -538,6 +538,7 @@ impl Device {
         self.enter();
         if lane == Lane::Compute {
             self.start_waiting()?;
+            self.queue.waited();
         }
         // SAFETY: the stream is ours.
         self.driver.check("cuStreamSynchronize", unsafe { (self.driver.stream_wait)(self.stream(lane)) })
