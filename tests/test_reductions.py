@@ -128,7 +128,7 @@ def test_where_initial_dtype_out():
 
 
 def test_running_sums_of_float32_err_as_little_as_numpys():
-    """Where terms cancel, the last digits of a running sum are rounding errors, and a GPU adds in another order than NumPy.
+    """Where terms cancel, the last digits of a running sum are rounding errors, and a GPU adds in an order of its own.
     Neither is further from the exact sum than four times the unit roundoff of all that was added."""
     x = values("float64", (60, 500))
     exact = numpy.cumsum(x.astype("float32").astype("float64"), axis=1)

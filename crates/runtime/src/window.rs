@@ -53,6 +53,8 @@ pub static WINDOW: Window = Window {
 
 /// Windows up to this size are flushed by the caller: a hop to another thread costs more.
 const SHORT_WINDOW: usize = 64;
+/// Room for so many operations is made as they come.
+const FEW: usize = 8;
 /// How long a window must have stood still before idle workers take it.
 const IDLE: Duration = Duration::from_millis(20);
 
@@ -193,7 +195,7 @@ impl Window {
                 ops.drain(..cut).collect()
             } else {
                 // The next window is likely as long: it should not have to grow again.
-                let room = if ops.len() > SHORT_WINDOW { ops.len() } else { 0 };
+                let room = if ops.len() > FEW { ops.len() } else { 0 };
                 std::mem::replace(&mut *ops, Vec::with_capacity(room))
             };
             self.length.store(ops.len(), Ordering::Release);
