@@ -111,7 +111,6 @@ def test_where_initial_dtype_out():
         lambda np, x, k: np.sum(x, axis=0, out=np.zeros(500, "float32")),
         lambda np, x, k: np.sum(x, axis=0, out=np.zeros(500, int)),
         lambda np, x, k: np.sum(x, axis=0, out=np.zeros(4)),
-        lambda np, x, k: np.cumsum(x, axis=1, dtype="float32"),
         lambda np, x, k: np.cumsum(k),
         lambda np, x, k: np.median(x, axis=0),
         lambda np, x, k: np.average(x, axis=1, weights=np.arange(500)),
@@ -126,6 +125,17 @@ def test_where_initial_dtype_out():
         agree_in_outcome(
             lambda call=call: call(np, m, mine(mask)), lambda call=call: call(numpy, x, mask), 4096, what=f"call {i}"
         )
+
+
+def test_running_sums_of_float32_err_as_little_as_numpys():
+    """Where terms cancel, the last digits of a running sum are rounding errors, and a GPU adds in an order of its own.
+    Neither is further from the exact sum than four times the unit roundoff of all that was added."""
+    x = values("float64", (60, 500))
+    exact = numpy.cumsum(x.astype("float32").astype("float64"), axis=1)
+    allowed = 4 * 2.0**-24 * numpy.cumsum(numpy.abs(x), axis=1)
+    for sums in (np.cumsum(mine(x), axis=1, dtype="float32"), numpy.cumsum(x, axis=1, dtype="float32")):
+        assert sums.dtype == numpy.float32
+        assert (numpy.abs(numpy.asarray(sums) - exact) <= allowed).all()
 
 
 def test_not_a_number():

@@ -66,6 +66,8 @@ pub struct Device {
     properties: Properties,
     pub(crate) pool: Pool,
     streams: [RawStream; 3],
+    /// Lanes that were given something since the last wait for all.
+    used: [AtomicBool; 3],
     pub(crate) scratch: Mutex<Scratch>,
     pub(crate) queue: Queue,
     kept: Mutex<Kept>,
@@ -206,9 +208,10 @@ impl Device {
             properties,
             pool: null_mut(),
             streams: [null_mut(); 3],
+            used: Default::default(),
             scratch: Mutex::new(Scratch::default()),
             queue,
-            kept: Mutex::new(Kept::default()),
+            kept: Mutex::new(Kept::new(0)),
         };
         device.enter();
         for k in 0..device.streams.len() {
@@ -220,6 +223,7 @@ impl Device {
             device.driver.check("cuStreamCreate", code)?;
         }
         device.pool = device.make_pool();
+        device.kept = Mutex::new(Kept::new(device.memory()?.1));
         device.check_compiler()?;
         Ok(device)
     }
@@ -309,6 +313,7 @@ impl Device {
             self.start_waiting()?;
             self.stretch_begins();
         }
+        self.used[lane as usize].store(true, Ordering::Release);
         Ok(self.stream(lane))
     }
 
@@ -466,6 +471,7 @@ impl Device {
             self.start_waiting()?;
         }
         const NO_TIMING: u32 = 2;
+        self.used[lane as usize].store(true, Ordering::Release);
         let mut raw = null_mut();
         // SAFETY: writes the event.
         let code = unsafe { (self.driver.event_create)(&mut raw, if timed { 0 } else { NO_TIMING }) };
@@ -508,6 +514,7 @@ impl Device {
         if lane == Lane::Compute {
             self.start_waiting()?;
         }
+        self.used[lane as usize].store(true, Ordering::Release);
         // SAFETY: both handles are alive.
         let code = unsafe { (self.driver.stream_wait_event)(self.stream(lane), event.raw, 0) };
         self.driver.check("cuStreamWaitEvent", code)
@@ -517,9 +524,11 @@ impl Device {
     pub fn wait(&self) -> Result<(), CudaError> {
         self.enter();
         self.start_waiting()?;
-        for s in self.streams {
-            // SAFETY: the streams are ours.
-            self.driver.check("cuStreamSynchronize", unsafe { (self.driver.stream_wait)(s) })?;
+        for lane in [Lane::Compute, Lane::Upload, Lane::Download] {
+            // Kernels come from elsewhere, too; a copy's lane that nobody used has nothing to wait for.
+            if self.used[lane as usize].swap(false, Ordering::AcqRel) || lane == Lane::Compute {
+                self.wait_for_lane(lane)?;
+            }
         }
         Ok(())
     }
@@ -529,6 +538,7 @@ impl Device {
         self.enter();
         if lane == Lane::Compute {
             self.start_waiting()?;
+            self.queue.waited();
         }
         // SAFETY: the stream is ours.
         self.driver.check("cuStreamSynchronize", unsafe { (self.driver.stream_wait)(self.stream(lane)) })

@@ -5,13 +5,13 @@
 
 use std::collections::HashMap;
 
-/// Larger blocks go back to the driver: work on them takes longer than its calls.
-const LARGEST: usize = 32 << 20;
-/// Bytes kept in all.
-const MOST: usize = 512 << 20;
+/// Bytes kept in all, at least; of a large memory a small part.
+const FEW: usize = 512 << 20;
+const PART: usize = 64;
 
-#[derive(Default)]
 pub(crate) struct Kept {
+    /// Bytes kept in all at most; a block takes half of that at most.
+    most: usize,
     /// Sizes of the blocks in use that may be kept.
     sizes: HashMap<u64, usize>,
     free: HashMap<usize, Vec<u64>>,
@@ -19,6 +19,11 @@ pub(crate) struct Kept {
 }
 
 impl Kept {
+    /// For a memory of so many bytes.
+    pub fn new(memory: usize) -> Kept {
+        Kept { most: FEW.max(memory / PART), sizes: HashMap::new(), free: HashMap::new(), bytes: 0 }
+    }
+
     /// The size to allocate for so many bytes.
     pub fn rounded(bytes: usize) -> usize {
         bytes.max(1).next_multiple_of(512)
@@ -34,7 +39,7 @@ impl Kept {
 
     /// A block the driver gave.
     pub fn watch(&mut self, block: u64, size: usize) {
-        if size <= LARGEST {
+        if size <= self.most / 2 {
             self.sizes.insert(block, size);
         }
     }
@@ -42,7 +47,7 @@ impl Kept {
     /// Takes a block back; false if the driver must.
     pub fn give(&mut self, block: u64) -> bool {
         let Some(size) = self.sizes.remove(&block) else { return false };
-        if self.bytes + size > MOST {
+        if self.bytes + size > self.most {
             return false;
         }
         self.bytes += size;
@@ -63,7 +68,7 @@ mod tests {
 
     #[test]
     fn blocks_come_back_by_size_and_large_ones_do_not() {
-        let mut kept = Kept::default();
+        let mut kept = Kept::new(0);
         assert_eq!(kept.take(1024), None);
         kept.watch(7, 1024);
         assert!(kept.give(7));

@@ -14,6 +14,11 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 /// Launches that wait at most: of tiny kernels the GPU does so many while the host prepares as many more.
 const MOST: usize = 8;
+/// The same for the first launches after somebody waited for the GPU, up to that many: it has nothing to do then, and should
+/// not be left so. Of these the first two do not wait at all.
+const MOST_AT_FIRST: usize = 4;
+const FIRST: usize = 10;
+const AT_ONCE: usize = 2;
 /// Fewer are launched one by one: a graph would save little and start later.
 const FEWEST: usize = 3;
 
@@ -34,6 +39,8 @@ pub(crate) struct Queue {
     waiting: Mutex<Waiting>,
     /// Launches that wait, to look at without the lock.
     length: AtomicUsize,
+    /// Launches since somebody waited for the GPU.
+    since_wait: AtomicUsize,
 }
 
 #[derive(Default)]
@@ -46,11 +53,16 @@ struct Waiting {
 
 impl Queue {
     pub fn new(is_on: bool) -> Queue {
-        Queue { is_on, waiting: Mutex::default(), length: AtomicUsize::new(0) }
+        Queue { is_on, waiting: Mutex::default(), length: AtomicUsize::new(0), since_wait: AtomicUsize::new(0) }
     }
 
     fn lock(&self) -> MutexGuard<'_, Waiting> {
         self.waiting.lock().unwrap_or_else(|e| e.into_inner())
+    }
+
+    /// Somebody waits for the GPU: afterwards it has nothing to do.
+    pub fn waited(&self) {
+        self.since_wait.store(0, Ordering::Relaxed);
     }
 
     /// Before the device's functions go.
@@ -62,7 +74,8 @@ impl Queue {
 }
 
 impl Device {
-    /// Puts a launch into the queue; the queue is emptied when it is long enough.
+    /// Puts a launch into the queue, or starts it if the GPU may have nothing to do; the queue is emptied when it is long
+    /// enough.
     ///
     /// # Safety
     /// As for starting it.
@@ -74,12 +87,17 @@ impl Device {
         words: &[u64],
     ) -> Result<(), CudaError> {
         let mut w = self.queue.lock();
+        let before = self.queue.since_wait.fetch_add(1, Ordering::Relaxed);
+        if before < AT_ONCE && w.starts.is_empty() {
+            self.enter();
+            return self.launch_now(code, grid, block, words);
+        }
         let at = w.words.len();
         w.forms.push(Form { function: code.function as usize, grid, block, words: words.len() as u32 });
         w.starts.push(Start { code: code.clone(), grid, block, at, words: words.len() });
         w.words.extend_from_slice(words);
         self.queue.length.store(w.starts.len(), Ordering::Release);
-        if w.starts.len() < MOST {
+        if w.starts.len() < if before < FIRST { MOST_AT_FIRST } else { MOST } {
             return Ok(());
         }
         self.empty(&mut w)

@@ -651,7 +651,7 @@ pub fn run_planned(op: Operation) -> Result<u8> {
         .map(|f| Ok(Output { operand: address(&f.spot)?, initial: f.initial }))
         .collect::<Result<Vec<_>>>()?;
     let reduced: SmallVec<[bool; 8]> = (0..fused.domain.len()).map(|a| fused.reduced >> a.min(63) & 1 == 1).collect();
-    let params = plan::param_values(fused, &nodes.nodes);
+    let params = plan::param_values(fused, &nodes);
     let launch =
         Launch::new(&fused.compiled, &fused.domain, operands, params, &reduced, outputs, usize::MAX / 2, 1, false);
     let mut flags = 0;

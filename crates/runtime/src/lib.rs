@@ -22,6 +22,7 @@ mod fuse;
 pub mod lost;
 mod lower;
 mod node;
+mod outline;
 mod plan;
 mod slices;
 

@@ -169,18 +169,49 @@ pub fn build_one(op: &Operation) -> Nodes {
 }
 
 pub fn build<O: Borrow<Operation>>(ops: &[O]) -> Nodes {
-    let mut numbering = number(ops);
-    let alive = find_alive(ops, &mut numbering);
-    let families = find_families(ops, &alive, &mut numbering);
-    let mut nodes = Vec::with_capacity(ops.len());
-    let mut dead = Vec::new();
-    for (i, op) in ops.iter().map(O::borrow).enumerate() {
-        if alive[i] {
-            nodes.push(node_of(op, i as u32, &families, &mut numbering));
-        } else {
-            dead.push(i as u32);
-        }
+    let begun = begin(ops);
+    finish(ops, begun)
+}
+
+/// A window with its stores numbered: what is worked out of any.
+pub struct Begun {
+    numbering: Numbering,
+    /// Operations that somebody can see the result of, and the others, by place in the window.
+    pub alive: Vec<u32>,
+    dead: Vec<u32>,
+}
+
+impl Begun {
+    pub fn stores(&self) -> &[LocalStore] {
+        &self.numbering.stores
     }
+
+    /// The number of a store of the window.
+    pub fn number_of(&self, store: &Store) -> StoreId {
+        store.mark.load(Ordering::Relaxed) as u32
+    }
+
+    /// Without its nodes, for a window whose plan is known.
+    pub fn without_nodes(self) -> Nodes {
+        Nodes { nodes: Vec::new(), stores: self.numbering.stores, dead: self.dead }
+    }
+}
+
+pub fn begin<O: Borrow<Operation>>(ops: &[O]) -> Begun {
+    let mut numbering = number(ops);
+    let wanted = find_alive(ops, &mut numbering);
+    let mut begun = Begun { numbering, alive: Vec::with_capacity(ops.len()), dead: Vec::new() };
+    for (i, alive) in wanted.into_iter().enumerate() {
+        if alive { begun.alive.push(i as u32) } else { begun.dead.push(i as u32) }
+    }
+    begun
+}
+
+pub fn finish<O: Borrow<Operation>>(ops: &[O], begun: Begun) -> Nodes {
+    let Begun { mut numbering, alive, dead } = begun;
+    let families = find_families(ops, &alive, &mut numbering);
+    let node = |&i: &u32| node_of(ops[i as usize].borrow(), i, &families, &mut numbering);
+    let nodes: Vec<Node> = alive.iter().map(node).collect();
     let mut stores = numbering.stores;
     for (i, n) in nodes.iter().enumerate() {
         n.spots().for_each(|s| stores[s.store as usize].last = i as u32);
@@ -233,11 +264,11 @@ fn symbol_key(s: &Symbol) -> usize {
 
 fn find_families<O: Borrow<Operation>>(
     ops: &[O],
-    alive: &[bool],
+    alive: &[u32],
     numbering: &mut Numbering,
 ) -> FxHashMap<usize, Family> {
     let mut families: FxHashMap<usize, Family> = FxHashMap::default();
-    for (op, _) in ops.iter().map(O::borrow).zip(alive).filter(|(_, a)| **a) {
+    for op in alive.iter().map(|&i| ops[i as usize].borrow()) {
         let packed = |p: &Place| is_unsized(&p.view).then(|| p.store.symbol.clone()).flatten();
         if let Kind::Pack = op.kind
             && let (Some(Source::Place(mask)), Some(symbol)) = (op.ins.get(1), op.outs.first().and_then(packed))
@@ -268,7 +299,7 @@ fn find_families<O: Borrow<Operation>>(
     }
     // A store that is read here but was made by no pack or map of this window cannot be unpacked.
     let mut made: FxHashMap<usize, ()> = FxHashMap::default();
-    for (op, _) in ops.iter().map(O::borrow).zip(alive).filter(|(_, a)| **a) {
+    for op in alive.iter().map(|&i| ops[i as usize].borrow()) {
         for p in op.reads().filter(|p| is_unsized(&p.view)) {
             if !made.contains_key(&(Arc::as_ptr(&p.store) as usize))
                 && let Some(s) = &p.store.symbol

@@ -5,7 +5,7 @@ use crate::chain::{self, ChainPlan};
 use crate::fuse::{self, Group};
 use crate::gpu::OnGpu;
 use crate::lower::{self, Folded, Lowered, ParamSource};
-use crate::node::{Input, Node, Nodes, Spot, StoreId, Work};
+use crate::node::{Input, LocalStore, Nodes, Spot, StoreId, Work};
 use crate::profile::{Doing, Lane, Span};
 use crate::record::MapOp;
 use crate::reserved;
@@ -14,7 +14,7 @@ use crate::store::Store;
 use crate::swap::{self, Swap};
 use numloom_cpu::Compiled;
 use numloom_ir::kernel::Kernel;
-use numloom_ir::{Dims, Value, View};
+use numloom_ir::{Dims, ScalarOp, Value, View};
 use parking_lot::Mutex;
 use rustc_hash::{FxHashMap, FxHasher};
 use std::hash::{Hash, Hasher};
@@ -66,13 +66,13 @@ pub struct Plan {
 }
 
 /// Windows longer than this are not kept as plans: they rarely repeat and their keys are large.
-const LONGEST_KEPT: usize = 2500;
+pub const LONGEST_KEPT: usize = 2500;
 const MOST_PLANS: usize = 512;
 /// Nodes of all plans that are kept: what is kept of each is a kilobyte or so.
 const MOST_NODES: usize = 1 << 16;
 const MOST_KERNELS: usize = 4096;
 
-type Key = Vec<u64>;
+pub type Key = Vec<u64>;
 
 #[derive(Default)]
 struct Plans {
@@ -83,17 +83,24 @@ struct Plans {
 static PLANS: LazyLock<Mutex<Plans>> = LazyLock::new(Mutex::default);
 static KERNELS: LazyLock<Mutex<FxHashMap<Kernel, Arc<Compiled>>>> = LazyLock::new(Mutex::default);
 
+/// The plan of nodes, kept by their key.
 pub fn plan(nodes: &Nodes, fusing: bool) -> Arc<Plan> {
-    let mut span = Span::new(Lane::Utility, Doing::Fuse);
     let key = (nodes.nodes.len() <= LONGEST_KEPT).then(|| key_of(nodes));
-    if let Some(key) = &key
-        && let Some(p) = PLANS.lock().by_key.get(key)
-    {
-        stats::count(&stats::PLAN_HITS, 1);
-        span.rename(Doing::Planned);
-        span.count(p.tasks.len());
-        return p.clone();
-    }
+    key.as_ref().and_then(known).unwrap_or_else(|| make(nodes, fusing, key))
+}
+
+/// The plan that was made for a window of this key.
+pub fn known(key: &Key) -> Option<Arc<Plan>> {
+    let found = PLANS.lock().by_key.get(key).cloned()?;
+    let mut span = Span::new(Lane::Utility, Doing::Planned);
+    stats::count(&stats::PLAN_HITS, 1);
+    span.count(found.tasks.len());
+    Some(found)
+}
+
+/// Makes a plan, and keeps it by a key that it is not known by.
+pub fn make(nodes: &Nodes, fusing: bool, key: Option<Key>) -> Arc<Plan> {
+    let mut span = Span::new(Lane::Utility, Doing::Fuse);
     let groups = fuse::fuse(nodes, fusing);
     let mut tasks = lower_all(nodes, &groups);
     let swaps = if fusing && reserved::devices() > 0 { swap::find(&mut tasks, nodes) } else { Vec::new() };
@@ -170,93 +177,147 @@ pub fn stores_of(plan: &FusedPlan, nodes: &Nodes) -> Vec<Arc<Store>> {
 }
 
 /// The values of a plan's parameters in the window at hand.
-pub fn param_values(plan: &FusedPlan, nodes: &[Node]) -> Vec<Value> {
-    plan.params
-        .iter()
-        .map(|p| match *p {
-            ParamSource::Fixed(v) => v,
-            ParamSource::Node { node, input } => match &nodes[node as usize].ins[input as usize] {
-                Input::Value(v) => *v,
-                Input::Spot(_) => unreachable!("a parameter is a value in every window of this structure"),
-            },
-            ParamSource::Iota { node, step } => match nodes[node as usize].work {
-                Work::Map(MapOp::Iota { start, step: s }) => {
-                    if step {
-                        s
-                    } else {
-                        start
-                    }
+pub fn param_values(plan: &FusedPlan, given: &impl Given) -> Vec<Value> {
+    let one = |p: &ParamSource| match *p {
+        ParamSource::Fixed(v) => v,
+        ParamSource::Node { node, input } => given.value(node as usize, input as usize),
+        ParamSource::Iota { node, step } => given.progression(node as usize, step),
+    };
+    plan.params.iter().map(one).collect()
+}
+
+/// A window's nodes, as far as parameters need them.
+pub trait Given {
+    /// A node's input that is a value.
+    fn value(&self, node: usize, input: usize) -> Value;
+    /// The step, or the start, of an `arange`.
+    fn progression(&self, node: usize, step: bool) -> Value;
+}
+
+impl Given for Nodes {
+    fn value(&self, node: usize, input: usize) -> Value {
+        match &self.nodes[node].ins[input] {
+            Input::Value(v) => *v,
+            Input::Spot(_) => unreachable!("a parameter is a value in every window of this structure"),
+        }
+    }
+
+    fn progression(&self, node: usize, step: bool) -> Value {
+        match self.nodes[node].work {
+            Work::Map(MapOp::Iota { start, step: s }) => {
+                if step {
+                    s
+                } else {
+                    start
                 }
-                _ => unreachable!("an arange in every window of this structure"),
-            },
-        })
-        .collect()
+            }
+            _ => unreachable!("an arange in every window of this structure"),
+        }
+    }
 }
 
 /// Everything the analysis looks at, in order: two windows with equal keys have equal plans.
 /// The values of parameters are left out; those of reductions' initials are in.
 fn key_of(nodes: &Nodes) -> Key {
-    let mut k = KeyWriter { words: Vec::with_capacity(nodes.nodes.len() * 24) };
-    // Which values are equal matters (neighbouring slices merge only then), not what they are.
-    let mut classes: FxHashMap<Value, u64> = FxHashMap::default();
-    let sizes = reserved::devices() > 0;
+    let mut k = KeyWriter::new(false, nodes.nodes.len());
     for s in &nodes.stores {
-        if sizes {
-            k.words.push(s.store.nbytes() as u64);
-        }
-        k.words.push(s.live as u64 | (s.fresh as u64) << 1 | (s.last as u64) << 2);
+        k.store(s, s.last);
     }
     for n in &nodes.nodes {
-        k.words.push(u64::MAX);
-        k.words.push(n.op as u64 | (n.domain.len() as u64) << 40);
+        k.begin(n.op, &n.domain);
         match n.work {
-            Work::Map(MapOp::Scalar { op, lp }) => k.words.push(1 | (op as u64) << 8 | (lp as u64) << 16),
-            Work::Map(MapOp::Copy) => k.words.push(2),
-            Work::Map(MapOp::Select) => k.words.push(3),
-            Work::Map(MapOp::Iota { start, step }) => {
-                k.words.push(4 | (start.dtype as u64) << 8 | (step.dtype as u64) << 16);
-            }
-            Work::Reduce { op, lp, axes, initial } => {
-                k.words.push(5 | (op as u64) << 8 | (lp as u64) << 16 | (initial.is_some() as u64) << 24);
-                k.words.push(axes);
-                if let Some(v) = initial {
-                    let mut h = FxHasher::default();
-                    v.hash(&mut h);
-                    k.words.extend([h.finish(), v.dtype as u64]);
-                }
-            }
-            Work::Opaque => k.words.push(6),
+            Work::Map(m) => k.map(m),
+            Work::Reduce { op, lp, axes, initial } => k.reduce(op, lp, axes, initial),
+            Work::Opaque => k.opaque(),
         }
-        k.words.extend(n.domain.iter().map(|&d| d as u64));
         for i in &n.ins {
             match i {
-                Input::Value(v) => {
-                    let next = classes.len() as u64;
-                    let class = *classes.entry(*v).or_insert(next);
-                    k.words.push(v.dtype as u64 | class << 8 | 1 << 63);
-                }
-                Input::Spot(s) => k.spot(s),
+                Input::Value(v) => k.value(v),
+                Input::Spot(s) => k.view(s.store, &s.view),
             }
         }
-        k.words.push(u64::MAX - 1);
-        n.outs.iter().for_each(|s| k.spot(s));
+        k.outputs();
+        n.outs.iter().for_each(|s| k.view(s.store, &s.view));
         if let Some(m) = &n.mask {
-            k.words.push(u64::MAX - 2);
-            k.spot(m);
+            k.mask();
+            k.view(m.store, &m.view);
         }
     }
     k.words
 }
 
-struct KeyWriter {
-    words: Key,
+/// Writes a window's key: stores first, then what each operation does to which.
+pub struct KeyWriter {
+    pub words: Key,
+    /// Which values are equal matters (neighbouring slices merge only then), not what they are.
+    classes: FxHashMap<Value, u64>,
+    has_devices: bool,
 }
 
 impl KeyWriter {
-    fn spot(&mut self, s: &Spot) {
-        self.words.push(s.store as u64 | (s.view.dtype as u64) << 32 | (s.view.ndim() as u64) << 40);
-        self.words.push(s.view.offset as u64);
-        self.words.extend(s.view.shape.iter().map(|&d| d as u64));
-        self.words.extend(s.view.strides.iter().map(|&d| d as u64));
+    /// `outline`: the key is of operations, not of nodes.
+    pub fn new(outline: bool, operations: usize) -> KeyWriter {
+        let mut words = Vec::with_capacity(operations * 24 + 1);
+        words.push(outline as u64);
+        KeyWriter { words, classes: FxHashMap::default(), has_devices: reserved::devices() > 0 }
+    }
+
+    pub fn store(&mut self, s: &LocalStore, last: u32) {
+        if self.has_devices {
+            self.words.push(s.store.nbytes() as u64);
+        }
+        self.words.push(s.live as u64 | (s.fresh as u64) << 1 | (last as u64) << 2);
+    }
+
+    pub fn begin(&mut self, op: u32, domain: &[usize]) {
+        self.words.push(u64::MAX);
+        self.words.push(op as u64 | (domain.len() as u64) << 40);
+        self.words.extend(domain.iter().map(|&d| d as u64));
+    }
+
+    pub fn map(&mut self, m: MapOp) {
+        self.words.push(match m {
+            MapOp::Scalar { op, lp } => 1 | (op as u64) << 8 | (lp as u64) << 16,
+            MapOp::Copy => 2,
+            MapOp::Select => 3,
+            MapOp::Iota { start, step } => 4 | (start.dtype as u64) << 8 | (step.dtype as u64) << 16,
+        });
+    }
+
+    pub fn reduce(&mut self, op: ScalarOp, lp: u8, axes: u64, initial: Option<Value>) {
+        self.words.push(5 | (op as u64) << 8 | (lp as u64) << 16 | (initial.is_some() as u64) << 24);
+        self.words.push(axes);
+        if let Some(v) = initial {
+            let mut h = FxHasher::default();
+            v.hash(&mut h);
+            self.words.extend([h.finish(), v.dtype as u64]);
+        }
+    }
+
+    pub fn opaque(&mut self) {
+        self.words.push(6);
+    }
+
+    pub fn value(&mut self, v: &Value) {
+        let next = self.classes.len() as u64;
+        let class = *self.classes.entry(*v).or_insert(next);
+        self.words.push(v.dtype as u64 | class << 8 | 1 << 63);
+    }
+
+    pub fn view(&mut self, store: StoreId, v: &View) {
+        self.words.push(store as u64 | (v.dtype as u64) << 32 | (v.ndim() as u64) << 40);
+        self.words.push(v.offset as u64);
+        self.words.extend(v.shape.iter().map(|&d| d as u64));
+        self.words.extend(v.strides.iter().map(|&d| d as u64));
+    }
+
+    /// Outputs follow.
+    pub fn outputs(&mut self) {
+        self.words.push(u64::MAX - 1);
+    }
+
+    /// A mask follows.
+    pub fn mask(&mut self) {
+        self.words.push(u64::MAX - 2);
     }
 }

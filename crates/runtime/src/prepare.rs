@@ -314,7 +314,7 @@ fn late(work: &Work, ops: &[Operation], op: &Operation) -> Result<Prepared> {
     let plan = plan::plan(&nodes, false);
     let Some(plan::TaskWork::Fused(fused)) = plan.tasks.first().map(|t| &t.work) else { return Ok(Prepared::Done) };
     let stores: Vec<_> = plan::stores_of(fused, &nodes);
-    let (plan, params) = (fused, plan::param_values(fused, &nodes.nodes));
+    let (plan, params) = (fused, plan::param_values(fused, &nodes));
     self::fused(work, &FusedTask { ops, plan, stores: &stores, params: &params, raised: None })
 }
 

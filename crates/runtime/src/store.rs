@@ -64,7 +64,12 @@ pub(crate) struct Access {
     pub task: Arc<Task>,
     pub view: View,
     pub writes: bool,
+    /// The task's number, and those of the tasks it follows: none has another's.
+    pub number: u64,
+    pub follows: Numbers,
 }
+
+pub(crate) type Numbers = SmallVec<[u64; 4]>;
 
 /// The mask that a data-dependent store came from, as it was then.
 #[derive(Clone)]

@@ -4,6 +4,7 @@ use crate::edges;
 use crate::gpu;
 use crate::node;
 use crate::operation::{Kind, Operation};
+use crate::outline;
 use crate::plan::{self, TaskPlan, TaskWork};
 use crate::prepare;
 use crate::profile::{self, Doing, Lane, Span};
@@ -52,6 +53,8 @@ pub static WINDOW: Window = Window {
 
 /// Windows up to this size are flushed by the caller: a hop to another thread costs more.
 const SHORT_WINDOW: usize = 64;
+/// Room for so many operations is made as they come.
+const FEW: usize = 8;
 /// How long a window must have stood still before idle workers take it.
 const IDLE: Duration = Duration::from_millis(20);
 
@@ -192,7 +195,7 @@ impl Window {
                 ops.drain(..cut).collect()
             } else {
                 // The next window is likely as long: it should not have to grow again.
-                let room = if ops.len() > SHORT_WINDOW { ops.len() } else { 0 };
+                let room = if ops.len() > FEW { ops.len() } else { 0 };
                 std::mem::replace(&mut *ops, Vec::with_capacity(room))
             };
             self.length.store(ops.len(), Ordering::Release);
@@ -228,15 +231,31 @@ impl Window {
         stats::count(&stats::WINDOWS, 1);
         let mut span = Span::new(Lane::Utility, Doing::Analyse);
         span.count(ops.len());
-        let mut nodes = node::build(&ops);
+        let begun = node::begin(&ops);
+        let key = outline::key(&ops, &begun);
+        let places = if key.is_some() { begun.alive.clone() } else { Vec::new() };
+        let known = key.as_ref().and_then(plan::known);
+        let is_known = known.is_some();
+        let mut nodes = if is_known { begun.without_nodes() } else { node::finish(&ops, begun) };
         drop(span);
-        let plan = plan::plan(&nodes, fuse);
+        let is_outlined = key.is_some();
+        let plan = match known {
+            Some(plan) => plan,
+            None if is_outlined => plan::make(&nodes, fuse, key),
+            None => plan::plan(&nodes, fuse),
+        };
         for s in &plan.swaps {
             let [temporary, array] = [s.temporary, s.array].map(|id| &nodes.stores[id as usize].store);
             nodes.stores[s.temporary as usize].store = swap::stand_in(temporary, array);
         }
         let mut span = Span::new(Lane::Utility, Doing::Launch);
         span.count(plan.tasks.len());
+        let payloads: Vec<Payload> = if is_outlined {
+            let given = outline::Operations { ops: &ops, places: &places };
+            plan.tasks.iter().map(|t| payload(t, &nodes, &given)).collect()
+        } else {
+            plan.tasks.iter().map(|t| payload(t, &nodes, &nodes)).collect()
+        };
         let mut ops: Vec<Option<Operation>> = ops.into_iter().map(Some).collect();
         for &i in &nodes.dead {
             if let Some(op) = ops[i as usize].take() {
@@ -245,8 +264,8 @@ impl Window {
             }
         }
 
-        for t in &plan.tasks {
-            launch(t, &nodes, &mut ops, stays);
+        for (t, payload) in plan.tasks.iter().zip(payloads) {
+            launch(t, payload, &nodes, &mut ops, stays);
         }
     }
 
@@ -337,28 +356,32 @@ fn is_heavy(op: &Operation) -> bool {
 /// Tasks launched and, most of them, not over.
 static LAUNCHED: Mutex<Vec<Weak<Task>>> = Mutex::new(Vec::new());
 
-/// Makes the task, draws its edges to tasks in flight, and hands it to the scheduler.
-fn launch(plan: &TaskPlan, nodes: &node::Nodes, ops: &mut [Option<Operation>], stays: bool) {
-    let own: Vec<Operation> = plan.ops.iter().filter_map(|&i| ops[i as usize].take()).collect();
-    let recorded: u32 = own.iter().map(|o| o.times).sum();
-    if recorded > 1 {
-        stats::count(&stats::FUSED, recorded as usize);
-    }
-    let payload = match &plan.work {
+/// What a planned task does, in the window at hand.
+fn payload(plan: &TaskPlan, nodes: &node::Nodes, given: &impl plan::Given) -> Payload {
+    match &plan.work {
         TaskWork::Fused(fused) => Payload::Fused {
             plan: fused.clone(),
             stores: plan::stores_of(fused, nodes),
-            params: plan::param_values(fused, &nodes.nodes),
+            params: plan::param_values(fused, given),
             raised: Arc::default(),
         },
         TaskWork::Chain(chain) => Payload::Chain {
             plan: chain.clone(),
             stores: chain.steps.iter().map(|f| plan::stores_of(f, nodes)).collect(),
-            params: chain.steps.iter().map(|f| plan::param_values(f, &nodes.nodes)).collect(),
+            params: chain.steps.iter().map(|f| plan::param_values(f, given)).collect(),
             raised: chain.steps.iter().map(|_| Arc::default()).collect(),
         },
         TaskWork::Opaque => Payload::Opaque,
-    };
+    }
+}
+
+/// Makes the task, draws its edges to tasks in flight, and hands it to the scheduler.
+fn launch(plan: &TaskPlan, payload: Payload, nodes: &node::Nodes, ops: &mut [Option<Operation>], stays: bool) {
+    let own: Vec<Operation> = plan.ops.iter().filter_map(|&i| ops[i as usize].take()).collect();
+    let recorded: u32 = own.iter().map(|o| o.times).sum();
+    if recorded > 1 {
+        stats::count(&stats::FUSED, recorded as usize);
+    }
     let mut record = TaskRecord::new();
     let mut work = Work::new(payload, own);
     if record.is_some() {

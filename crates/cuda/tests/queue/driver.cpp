@@ -67,7 +67,7 @@ int cuDevicePrimaryCtxRetain(P *c, int) { return *c = (P)16, 0; }
 int cuDevicePrimaryCtxRelease_v2(int) { return 0; }
 int cuCtxSetCurrent(P) { return 0; }
 int cuCtxGetCurrent(P *c) { return *c = (P)16, 0; }
-int cuMemGetInfo_v2(size_t *f, size_t *t) { return *f = *t = (size_t)1 << 36, 0; }
+int cuMemGetInfo_v2(size_t *f, size_t *t) { return *f = *t = (size_t)1 << 33, 0; }
 int cuMemAlloc_v2(D *p, size_t n) { return *p = next_address, next_address += (n + 511) / 512 * 512, 0; }
 int cuMemFree_v2(D p) { return note('f', p), 0; }
 int cuMemHostAlloc(P *p, size_t n, unsigned) { return *p = malloc(n), 0; }

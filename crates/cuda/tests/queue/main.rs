@@ -182,7 +182,7 @@ fn program(seed: u64) -> Vec<Step> {
                 7 => Step::RawStream,
                 8 | 9 => Step::Renew(k, BYTES),
                 // Too large to be kept: it goes back to the driver.
-                10 => Step::Renew(k, 64 << 20),
+                10 => Step::Renew(k, 1 << 30),
                 11 => Step::Launch(1 + dice.below(3), 1 << 22, k, j),
                 _ => Step::Launch(1 + dice.below(3), 1000 * (1 + dice.below(2)), k, j),
             }
