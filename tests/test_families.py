@@ -219,3 +219,18 @@ def test_interp_of_parts_that_are_infinite():
             want = numpy.interp(x, xp, values)
             got = numpy.asarray(numloom.interp(numloom.array(x), numloom.array(xp), numloom.array(values)))
             numpy.testing.assert_array_equal(got, want)
+
+
+def test_kaiser_of_a_type_that_only_numpy_has():
+    for size, beta in ((numpy.longdouble(5), 3), (5, numpy.longdouble(3))):
+        assert numloom.kaiser(size, beta).dtype == numpy.longdouble
+        numpy.testing.assert_array_equal(numloom.kaiser(size, beta), numpy.kaiser(size, beta))
+
+
+def test_apply_along_axis_keeps_masks():
+    def masked(x):
+        return numpy.ma.masked_where(numpy.asarray(x) % 2 == 0, numpy.asarray(x))
+
+    made = numloom.apply_along_axis(masked, 0, numloom.arange(6).reshape(3, 2))
+    want = numpy.apply_along_axis(masked, 0, numpy.arange(6).reshape(3, 2))
+    assert isinstance(made, numpy.ma.MaskedArray) and (made.mask == want.mask).all() and (made == want).all()

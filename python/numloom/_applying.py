@@ -23,7 +23,11 @@ def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: Any, *args: Any
     outer = lines.shape[:-1]
     if not all(outer):
         raise ValueError("Cannot apply_along_axis when any iteration dimensions are 0")
-    results = [func1d(lines[(*place, ...)], *args, **kwargs) for place in numpy.ndindex(outer)]
+    places = numpy.ndindex(outer)
+    results = [func1d(lines[(*next(places), ...)], *args, **kwargs)]
+    if isinstance(results[0], numpy.ndarray) and type(results[0]) is not numpy.ndarray:
+        raise Unsupported("results of a class that NumPy puts together")
+    results += [func1d(lines[(*place, ...)], *args, **kwargs) for place in places]
     first = array(results[0])
     if not isinstance(first, ndarray):
         raise TypeError(f"apply_along_axis: a result of type {type(results[0]).__name__} has no array of ours")

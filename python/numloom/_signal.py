@@ -176,6 +176,8 @@ def kaiser(M: Any, beta: Any) -> Any:
     if not all(isinstance(value, int | float | numpy.integer | numpy.floating) for value in (M, beta)):
         raise Unsupported("a size or shape that NumPy reads")
     values = numpy.array([0.0, M, beta])
+    if values.dtype != numpy.float64:
+        raise Unsupported("a type that only NumPy has")
     size, beta = float(values[1]), float(values[2])
     if size == 1:
         return ones(1, dtype=values.dtype)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import codecs
 import inspect
 import io
+import itertools
 import os
 import re
 from collections.abc import Callable, Iterator
@@ -38,9 +39,10 @@ def _is_ascii(encoding: Any) -> bool:
 
 
 class Source:
-    """What a reader was given: its text, and how to hand it to NumPy as if nobody had read it."""
+    """What a reader was given: its text, or the first lines of it, and how to hand it to NumPy as if nobody had read
+    it."""
 
-    def __init__(self, given: Any, encoding: Any) -> None:
+    def __init__(self, given: Any, encoding: Any, lines: int | None) -> None:
         self.given = given
         self._position: Any = None
         if encoding not in (None, "bytes") and not _is_ascii(encoding):
@@ -51,7 +53,9 @@ class Source:
             if not os.path.isfile(given) or given.endswith(_COMPRESSED):
                 raise Unsupported("no plain file")
             with open(given, "rb") as file:
-                self.text = file.read()
+                self.text = file.read() if lines is None else b"".join(itertools.islice(file, lines))
+        elif lines is not None:
+            raise Unsupported("what is not wanted is not read")
         elif type(given) in _STREAMS:
             try:
                 self._position = given.tell()
@@ -59,10 +63,10 @@ class Source:
                 raise Unsupported("what is read is gone") from None
             self.text = self._bytes(given.read())
         elif type(given) in (list, tuple) and all(type(line) is str or type(line) is bytes for line in given):
-            lines = [self._bytes(line).removesuffix(b"\n") for line in given]
-            if any(b"\n" in line for line in lines):
+            parts = [self._bytes(line).removesuffix(b"\n") for line in given]
+            if any(b"\n" in part for part in parts):
                 raise Unsupported("several lines in one")
-            self.text = b"\n".join(lines)
+            self.text = b"\n".join(parts)
         else:
             raise Unsupported("lines that come one by one")
 
@@ -73,10 +77,6 @@ class Source:
             self.rewind()
             raise Unsupported("another alphabet")
         return text.encode("ascii")
-
-    def is_stream(self) -> bool:
-        """Whether it can be read on after what was wanted."""
-        return self._position is not None
 
     def rewind(self) -> None:
         if self._position is not None:
@@ -144,10 +144,11 @@ def _plain(
         raise Unsupported("an error that NumPy words")
     dtype = numpy.dtype(float if dtype is None else dtype)
     columns = _columns(usecols)
-    source = Source(fname, encoding)
+    if max_rows is not None and (type(max_rows) is not int or max_rows < 1):
+        raise Unsupported("an error that NumPy words")
+    # Of a part of the rows every line is one, or the table is not plain.
+    source = Source(fname, encoding, None if max_rows is None else skipped + max_rows)
     try:
-        if max_rows is not None and (type(max_rows) is not int or max_rows < 1 or source.is_stream()):
-            raise Unsupported("the rest is not read")
         table = read_table(source.text, dtype, *marks, columns, skipped, max_rows)
         if table is None:
             raise Unsupported("not plain")

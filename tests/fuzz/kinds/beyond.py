@@ -51,12 +51,14 @@ def helper(g: Generator) -> Step | None:
     v, new = g.scope[name], g.fresh()
     axis, k = rng.randrange(v.ndim), rng.randint(-2, 2)
     truth = f"({name} > 0)"
+    # Of a line they are a square.
+    plane = name if v.ndim > 1 else f"{name}[:60]"
     options = [
         f"np.packbits({truth}, axis={axis}, bitorder={rng.choice(['big', 'little'])!r})",
         f"np.unpackbits(np.packbits({truth}), count={rng.randint(1, 12)})",
         f"np.bitwise_count({name})" if v.dtype.kind in "iu" else f"np.ediff1d({name})",
-        f"np.tril({name}, {k})",
-        f"np.triu({name}, {k})",
+        f"np.tril({plane}, {k})",
+        f"np.triu({plane}, {k})",
         f"np.diag({name}.ravel()[:30], {k})",
         f"np.diagflat({name}.ravel()[:12], {k})",
         f"np.diff({name}, n=2, axis={axis}, prepend=0)",

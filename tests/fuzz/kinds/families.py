@@ -20,8 +20,7 @@ np.column_stack(({flat}, {flat}[::-1])) | np.dstack(({flat}, {flat})) | np.conca
 np.unstack({x}, axis={axis})[0].copy() + 0 | np.array_split({x}, 2, axis={axis})[0] | np.tri(4, 5, {k})
 np.stack(np.tril_indices(5, {k})) | np.stack(np.triu_indices(5, {k})) | np.stack(np.diag_indices(4))
 np.stack(np.mask_indices(5, np.triu)) | {flat}[np.ix_(np.arange(len({flat})) % 2 == 0)]
-np.fromfunction(lambda i, j: i * 3 + j, (4, 5)) | np.fromiter(range({n}), 'i4') | np.sort(np.unique_values({x}))
-np.unique_inverse({x}).inverse_indices | np.unique_all({x}).counts
+np.fromfunction(lambda i, j: i * 3 + j, (4, 5)) | np.fromiter(range({n}), 'i4')
 np.vectorize(lambda a: (a, a)[1], otypes=[{x}.dtype])({flat}) | np.asfortranarray({x})
 np.broadcast_arrays({x}, {x})[1].copy() | np.rollaxis({x}, {axis}) + 0
 np.permute_dims({x}, range({ndim}))[::-1].copy() | np.isclose({x}, {x}) | np.isreal({x})
@@ -33,6 +32,7 @@ np.put_along_axis({new}, np.zeros((1,) * {ndim}, int), 1, {axis}) | np.put({new}
 np.fill_diagonal({new}, 1)
 """
 NUMBERS = """
+np.sort(np.unique_values({x})) | np.unique_inverse({x}).inverse_indices | np.unique_all({x}).counts
 np.modf({wide})[0] | np.frexp({wide})[0] | np.ldexp({wide}, 2) | np.nextafter({wide}, 0) | np.fix({wide})
 np.isneginf({wide}) | np.nanmax({x}, axis={axis}) | np.nanmin({x}, axis={axis}) | np.nanargmax({x}, axis={axis})
 np.nanargmin({x}, axis={axis}) | np.histogramdd(np.stack([{flat}, {flat}], 1), bins=[[-9, 0, 9], [-9, 1, 9]])[0]
