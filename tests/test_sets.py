@@ -73,6 +73,8 @@ def test_isin(dtype, shape):
     for invert in (False, True):
         check(np.isin(np.asarray(one), np.asarray(two), invert=invert), numpy.isin(one, two, invert=invert))
         check(np.isin(np.asarray(one), np.asarray(two[:0])), numpy.isin(one, two[:0]))
+        few = two[:5]
+        check(np.isin(np.asarray(one), np.asarray(few), invert=invert), numpy.isin(one, few, invert=invert))
     for kind in ("sort", "table") if dtype in "?hHiIq" else ("sort",):
         check(np.isin(np.asarray(one), np.asarray(two), kind=kind), numpy.isin(one, two, kind=kind))
 
@@ -83,6 +85,10 @@ def test_isin_of_mixed_types():
     check(np.isin(np.asarray(numbers.astype("B")), [-1, 3, 900]), numpy.isin(numbers.astype("B"), [-1, 3, 900]))
     far = numpy.array([0, 2**62, -(2**62)])
     check(np.isin(np.asarray(numbers), far), numpy.isin(numbers, far))
+    unsigned = numpy.array([2**63 + 1025, 5], "u8")
+    check(np.isin(np.asarray(numbers), unsigned), numpy.isin(numbers, unsigned))
+    nans = numpy.array([0.0, numpy.nan, -0.0, 1.0])
+    check(np.isin(np.asarray(nans), nans[1:3]), numpy.isin(nans, nans[1:3]))
 
 
 WRONG = [

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import operator
 from typing import Any
 
 import numpy
@@ -212,6 +214,9 @@ def setdiff1d(ar1: Any, ar2: Any, assume_unique: Any = False) -> Any:
 _TABLE = 6
 """A table of truths may have so many times the elements of both arrays."""
 
+_FEW = 16
+"""So many comparisons, one pass over the elements, take less than a search."""
+
 
 @native
 def isin(element: Any, test_elements: Any, assume_unique: Any = False, invert: Any = False, *, kind: Any = None) -> Any:
@@ -226,6 +231,8 @@ def isin(element: Any, test_elements: Any, assume_unique: Any = False, invert: A
     found: Any = None
     if integers and kind != "sort" and "uint64" not in (element.dtype.name, tests.dtype.name):
         found = _in_table(element, tests, kind == "table")
+    if found is None and element.ndim and tests.size <= _FEW:
+        found = functools.reduce(operator.or_, (element == tests[i : i + 1] for i in range(tests.size)))
     if found is None:
         common = numpy.promote_types(element.dtype, tests.dtype)
         ordered = _core.sorted(tests.astype(common, copy=False), 0, False)

@@ -9,6 +9,7 @@ use crate::vector::vectorized;
 use crate::walk::{piece, pieces};
 use crate::{Args, LibraryError, RawView};
 use numloom_ir::DType;
+use numloom_loops::keep_lanes;
 use std::ops::Range;
 
 /// Elements of the matrix in one tile.
@@ -217,6 +218,7 @@ unsafe fn dot<T: Product, const L: usize>(a: *const T, b: *const T, k: usize) ->
     let mut lanes = [T::ZERO; L];
     let mut at = 0;
     while at + L <= k {
+        keep_lanes();
         let (a, b) = (&*(a.add(at) as *const [T; L]), &*(b.add(at) as *const [T; L]));
         for j in 0..L {
             lanes[j] = lanes[j].add(a[j].mul(b[j]));

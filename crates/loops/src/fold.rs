@@ -40,7 +40,7 @@ unsafe fn lanes_body<T: Element, K: Two<T, T, Out = T>>(n: usize, input: In, out
 /// Nothing, as far as anybody can tell; but the compiler does not turn the loop around it into one over single lanes,
 /// which of integers it may do, and then gathers them from all over the run.
 #[inline(always)]
-fn keep_lanes() {
+pub fn keep_lanes() {
     #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
     // SAFETY: no instruction.
     unsafe {

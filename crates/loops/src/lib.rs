@@ -18,6 +18,7 @@ mod stream;
 mod table;
 
 pub use cast::cast_fn;
+pub use fold::keep_lanes;
 pub use fp_status::{fp_clear, fp_raise, fp_status};
 pub use iota::iota;
 pub use moves::{gather, scatter, scatter_masked, select_fn, spread, turn};
