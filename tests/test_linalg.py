@@ -379,3 +379,30 @@ def test_nothing_falls_back():
     numloom.linalg.lstsq(a, a)
     numloom.linalg.multi_dot([a, a, a])
     assert numloom.coverage(as_dict=True)["fallbacks"] == []
+
+
+@pytest.mark.parametrize("dtype", ["float64", "complex128"])
+@pytest.mark.parametrize("power", [-300, -200, -160, 160, 200, 300])
+@pytest.mark.parametrize("n", [3, 20, 60])
+def test_entries_whose_squares_are_no_numbers(n, power, dtype):
+    """Scaled by a power of two, everything is what it is for moderate entries."""
+    rng = numpy.random.default_rng(n)
+    a = rng.normal(size=(n, n)) + (1j * rng.normal(size=(n, n)) if dtype[0] == "c" else 0)
+    a = numpy.ldexp(a.view(float), int(power / 0.30103)).view(dtype)
+    ones = numpy.ones(n)
+    for compute in (
+        lambda l, x: l.svdvals(x),
+        lambda l, x: l.svd(x)[1],
+        lambda l, x: l.norm(x, 2),
+        lambda l, x: l.cond(x),
+        lambda l, x: l.pinv(x),
+        lambda l, x: l.inv(x),
+        lambda l, x: l.solve(x, ones),
+        lambda l, x: l.lstsq(x, ones, rcond=None)[0],
+        lambda l, x: l.slogdet(x)[1],
+        lambda l, x: numpy.sort(numpy.abs(numpy.asarray(l.eigvals(x)))),
+    ):
+        want = numpy.asarray(compute(numpy.linalg, a))
+        got = numpy.asarray(compute(numloom.linalg, numloom.array(a)))
+        size = numpy.abs(want).max()
+        numpy.testing.assert_allclose(got / size, want / size, atol=1e-9)

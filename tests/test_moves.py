@@ -102,6 +102,62 @@ def test_single_elements(name: str, dtype: str) -> None:
     check(add_at, x, i, v)
 
 
+# Sixteen megabytes and more of the target are written bucket by bucket where the places are scattered.
+WIDE = 2_200_000
+
+
+@pytest.mark.parametrize("dtype", ["f8", "c16"])
+def test_elements_scattered_over_more_than_the_caches(dtype: str) -> None:
+    x, v = (RNG.integers(-100, 100, WIDE).astype(dtype) for _ in range(2))
+    i = RNG.integers(-WIDE, WIDE, 2 * WIDE)
+    i[::3] %= 1000  # many values for each of a few places
+    check(lambda np, x, i, v: put(x, i, np.concatenate((v, v + 1))), x, i, v)
+    check(lambda np, x, i: put(x, i, 3), x, i)
+    check(lambda np, x, i: put(x[::-1], i, 3), x, i)
+    check(lambda np, x, i, v: put(x.reshape(1100, 2000), (i % 1100, i % 2000), np.concatenate((v, v + 1))), x, i, v)
+    check(add_at, x, i[:WIDE], v)
+    check(lambda np, x, i: put_mode(np, x, i * 3, "wrap"), x, i)
+    check(lambda np, x, i: put_mode(np, x, i * 3, "clip"), x, i)
+
+
+def put_mode(np: Any, x: Any, i: Any, mode: str) -> Any:
+    np.put(x, i, np.arange(7), mode=mode)
+    return x
+
+
+def test_an_index_outside_scatters_nothing() -> None:
+    x, i = numloom.asarray(numpy.zeros(WIDE)), RNG.permutation(WIDE)
+    i[1] = -WIDE - 1
+    with pytest.raises(IndexError, match=f"index {-WIDE - 1} is out of bounds for axis 0 with size {WIDE}"):
+        x[numloom.asarray(i)] = 1.0
+        numloom.sync()
+    assert not numpy.asarray(x).any()
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("counts", ["i8", "u1", "?"])
+def test_repeat_by_counts(dtype: str, counts: str) -> None:
+    for n in (1, 9, 3_000_000 if counts == "i8" else 300_000):
+        x, many = RNG.integers(-100, 100, n).astype(dtype), RNG.integers(0, 4, n)
+        many[:7] *= 50
+        many = many.astype(counts)
+        check(lambda np, x, c: np.repeat(x, c), x, many)
+        check(lambda np, x, c: x[::-1].repeat(c[::-1]), x, many)
+    x = RNG.integers(-100, 100, (50, 3, 70)).astype(dtype)
+    for axis in range(3):
+        check(lambda np, x, c: np.repeat(x, c, axis=axis), x, RNG.integers(0, 4, x.shape[axis]))
+        check(lambda np, x: np.repeat(x, [2], axis=axis), x)
+
+
+@pytest.mark.parametrize("counts", [[1, 2], [1, 2, -1], numpy.ones(3), [[1, 2, 3]], [-1], -1, [], ["a"] * 3])
+def test_counts_that_numpy_refuses(counts: Any) -> None:
+    with pytest.raises(Exception) as want:
+        numpy.repeat(numpy.arange(3), counts)
+    with pytest.raises(want.type) as got:
+        numloom.repeat(numloom.arange(3), counts)
+    assert str(got.value) == str(want.value)
+
+
 @pytest.mark.parametrize("mode", ["wrap", "clip"])
 def test_take_of_indices_outside(mode: str) -> None:
     x, i = RNG.random(1000), RNG.integers(-5000, 5000, 100_000)
@@ -132,6 +188,9 @@ def test_long_rows_past_the_caches() -> None:
     x, i = RNG.random((1500, 1500)), RNG.integers(-1500, 1500, 1500)
     for run in (lambda np, x, i: x[i], lambda np, x, i: x[:, i], lambda np, x, i: np.take(x, i, axis=1)):
         check(run, x, i)
+    x, i = RNG.random((100, 30_000)), RNG.integers(-50, 50, 100)
+    check(lambda np, x, i: put(x[::-1], i, x[i[::-1]] + 1), x, i)
+    check(lambda np, x, i: put(x, i, x[3]), x, i)
 
 
 def test_an_index_outside_writes_nothing() -> None:

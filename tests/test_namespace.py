@@ -151,7 +151,7 @@ for name in gone:
 real = numpy.__getattr__
 numpy.__getattr__ = lambda name: (_ for _ in ()).throw(AttributeError(name)) if name in gone else real(name)
 import numloom as np
-assert "row_stack" in gone and np.vstack([np.ones(2)] * 2).shape == (2, 2)
+assert np.vstack([np.ones(2)] * 2).shape == (2, 2)
 for name in gone:
     getattr(np, name, None)
 np.coverage(as_dict=True)

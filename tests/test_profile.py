@@ -107,6 +107,21 @@ def test_time_goes_forward(example):
             assert task["started"] <= span["started"] and span["started"] + span["ran"] <= task["stopped"]
 
 
+def test_tasks_name_the_instances_they_read(example):
+    _, profile, _ = example
+    instances = {i["id"]: i for i in profile["instances"]}
+    read = {}
+    for task, instance in profile["reads"]:
+        read.setdefault(task, []).append(instances[instance])
+    (product,) = [t for t in profile["tasks"] if "matmul" in t["name"]]
+    factors = [i for i in read[product["id"]] if i["task"] != product["id"]]
+    assert [i["shape"] for i in factors] == ["float64[300,300]"] * 2
+    roots = [t["id"] for t in profile["tasks"] if "sqrt" in t["name"]]
+    assert len(roots) == 5 and all(any(i["bytes"] == 1_600_000 for i in read[t]) for t in roots)
+    ended = {t["id"]: t["stopped"] for t in profile["tasks"]}
+    assert all(i["born"] <= ended[task] for task in read for i in read[task])
+
+
 def test_the_critical_path_is_between_the_longest_task_and_the_run(example):
     _, profile, _ = example
     longest = max(task["stopped"] - task["started"] for task in profile["tasks"])

@@ -62,6 +62,8 @@ def test_a_box_of_a_run_leads_to_the_line_that_asked_for_it(viewer: Open, tmp_pa
     words = page.panel()
     assert "if float(a.max()) < 0.5:" in words and "smooth.py:7" in words
     assert re.search(r"started\s+[\d.]+ (s|ms)", words) and "CRITICAL PATH" in words.upper()
+    # What it read is told beside what was made for it.
+    assert "INSTANCES IT READ" in words.upper() and "float64[1500,1500]" in words
 
 
 def test_every_box_of_a_run_is_in_order_and_every_edge_leads_back(viewer: Open, tmp_path: Path) -> None:

@@ -75,7 +75,7 @@ from ._indexing import (
     take_along_axis,
     where,
 )
-from ._iteration import c_, mgrid, ndenumerate, nditer, ogrid, r_, vectorize
+from ._iteration import broadcast, c_, mgrid, ndenumerate, nditer, ogrid, r_
 from ._joining import (
     append,
     block,

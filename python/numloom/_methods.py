@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+import pickle
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -29,10 +32,10 @@ class flatiter:
 
     @property
     def coords(self) -> tuple[int, ...]:
-        return tuple(int(i) for i in numpy.unravel_index(self.index, self.base.shape))
+        return tuple(int(i) for i in numpy.unravel_index(self.index, self._base.shape))
 
     def __len__(self) -> int:
-        return self.base.size
+        return self._base.size
 
     def __iter__(self) -> Iterator[Any]:
         return self
@@ -80,7 +83,7 @@ class flatiter:
 
     def _compared(name: str) -> Callable[[flatiter, Any], Any]:  # type: ignore[misc]
         def compare(self: flatiter, other: Any) -> Any:
-            return getattr(_core, name)(self.base.ravel(), other.copy() if isinstance(other, flatiter) else other)
+            return getattr(_core, name)(self._base.ravel(), other.copy() if isinstance(other, flatiter) else other)
 
         return compare
 
@@ -164,17 +167,29 @@ def setfield(self: ndarray, /, val: Any, dtype: Any, offset: Any = 0) -> None:
         field[...] = val
 
 
-_COMPOSED = (repeat, round, trace, ptp, dot, conjugate, clip, compress, choose, put, getfield, setfield)
-_QUIET = ("dump", "dumps")
+def dumps(self: ndarray, /) -> bytes:
+    """The array as a pickle, as `pickle.dumps` makes it."""
+    return pickle.dumps(self, protocol=2)
 
 
-def _hosted(name: str) -> Callable[..., Any]:
-    original = getattr(numpy.ndarray, name)
+def dump(self: ndarray, /, file: Any) -> None:
+    with contextlib.nullcontext(file) if hasattr(file, "write") else open(os.fspath(file), "wb") as to:
+        pickle.dump(self, to, protocol=2)
 
-    def method(self: ndarray, /, *args: Any, **kwargs: Any) -> Any:
-        return on_host(original, "", (self, *args), kwargs)
 
-    return method
+def _repr(self: ndarray, /) -> str:
+    from ._printing import array_repr
+
+    return array_repr(self)
+
+
+def _str(self: ndarray, /) -> str:
+    from ._printing import array_str
+
+    return array_str(self)
+
+
+_COMPOSED = (repeat, round, trace, ptp, dot, conjugate, clip, compress, choose, put, getfield, setfield, dump, dumps)
 
 
 def attach() -> None:
@@ -183,12 +198,13 @@ def attach() -> None:
     for name, method in _sorting.METHODS.items():
         _add(name, method)
     _add("conj", lambda self, /, *out: conjugate(self, *out))
-    for name in _QUIET:
-        _add(name, _hosted(name))
+    for name, method in {"__repr__": _repr, "__str__": _str}.items():
+        method.__name__, method.__qualname__ = name, f"ndarray.{name}"
+        setattr(ndarray, name, method)
     _add("stencil_hint", stencil_hint)
     _add("flat", property(flatiter, _set_flat, doc=numpy.ndarray.flat.__doc__))
     for name in dir(ndarray):
-        if not name.startswith("_") and name not in _QUIET:
+        if not name.startswith("_"):
             native_names.add(f"ndarray.{name}")
 
 

@@ -39,12 +39,17 @@ LATER = {
         "_packing": "packbits unpackbits",
         "_places": """choose diag_indices diag_indices_from mask_indices put ravel_multi_index require tril_indices
         tril_indices_from triu_indices triu_indices_from unravel_index""",
+        "_poly1d": "poly1d",
         "_polynomials": "poly polyadd polyder polydiv polyfit polyint polymul polysub polyval roots",
+        "_printing": "array2string array_repr array_str",
         "_quantiles": "median nanmedian nanpercentile nanquantile percentile quantile",
         "_sets": """intersect1d isin setdiff1d setxor1d union1d unique unique_all unique_counts unique_inverse
         unique_values""",
+        "_sharing": "may_share_memory shares_memory",
         "_signal": "convolve correlate i0 interp kaiser",
         "_statistics": "corrcoef cov",
+        "_text": "fromstring genfromtxt loadtxt savetxt",
+        "_vectorizing": "fromiter vectorize",
     }.items()
     for name in names.split()
 }

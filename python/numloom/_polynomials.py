@@ -1,4 +1,4 @@
-"""Polynomials as sequences of coefficients, the highest first. `poly1d` is NumPy's class; it calls these."""
+"""Polynomials as sequences of coefficients, the highest first. The class `poly1d` calls these (`_poly1d`)."""
 
 from __future__ import annotations
 
@@ -36,7 +36,11 @@ def _sequence(p: Any) -> ndarray:
 
 def _like(given: tuple[Any, ...], made: Any) -> Any:
     """A polynomial where one was given."""
-    return numpy.poly1d(made) if any(isinstance(p, numpy.poly1d) for p in given) else made
+    if not any(isinstance(p, numpy.poly1d) for p in given):
+        return made
+    from ._poly1d import poly1d
+
+    return poly1d(made)
 
 
 @native
@@ -74,8 +78,15 @@ def polysub(a1: Any, a2: Any) -> Any:
 
 @native
 def polymul(a1: Any, a2: Any) -> Any:
-    left, right = numpy.poly1d(a1), numpy.poly1d(a2)
-    return _like((a1, a2), convolve(operand(left.coeffs), operand(right.coeffs)))
+    left, right = _trimmed(a1), _trimmed(a2)
+    return _like((a1, a2), convolve(left, right))
+
+
+def _trimmed(p: Any) -> ndarray:
+    """The coefficients without zeros in front."""
+    from ._poly1d import poly1d
+
+    return operand(poly1d(_line(p)).coeffs)
 
 
 @native
@@ -172,6 +183,9 @@ def roots(p: Any) -> Any:
         companion = diag(ones(p.shape[0] - 2, dtype=p.dtype), -1)
         companion[0, :] = -p[1:] / p[0]
         found = eigvals(companion)
+        if found.dtype.kind == "c" and p.dtype.kind != "c" and (found.imag == 0.0).all():
+            # Roots are real numbers where they can be, even if eigenvalues are not.
+            found = found.real.copy()
     return concatenate((found, zeros(zeros_at_origin, found.dtype)))
 
 

@@ -12,7 +12,7 @@ import numpy
 
 from . import _core
 from ._core import Unsupported, ndarray
-from ._creation import array
+from ._creation import arange, array
 from ._fallback import native
 from ._operands import normalize_axis_index, normalize_axis_tuple, operand
 
@@ -224,15 +224,25 @@ def repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
     if a.ndim == 0:
         a = a.reshape(1)
     axis = normalize_axis_index(axis, a.ndim)
-    if isinstance(repeats, int | numpy.integer) and repeats >= 0:
+    counts = None if isinstance(repeats, int | numpy.integer) else operand(repeats)
+    if counts is not None and not (numpy.can_cast(counts.dtype, numpy.int64, "safe") and counts.ndim <= 1):
+        raise Unsupported("an error that NumPy words")
+    if counts is not None and counts.size == 1:
+        repeats, counts = int(counts.reshape(())), None
+    if counts is None and repeats >= 0:
         wide = a.reshape(*a.shape[: axis + 1], 1, *a.shape[axis + 1 :])
         made = _core.empty((*a.shape[:axis], a.shape[axis] * int(repeats), *a.shape[axis + 1 :]), dtype=a.dtype)
         made.reshape(*a.shape[: axis + 1], int(repeats), *a.shape[axis + 1 :])[...] = wide
         return made
-    counts = numpy.asarray(_core.to_numpy(repeats) if isinstance(repeats, ndarray) else repeats)
-    if counts.dtype.kind not in "iu" or counts.ndim > 1:
+    if counts is None or counts.shape[0] != a.shape[axis]:
         raise Unsupported("an error that NumPy words")
-    return a.take(numpy.repeat(numpy.arange(a.shape[axis]), counts), axis=axis)
+    counts = counts.astype(numpy.int64, copy=False)
+    least, total = counts.min(initial=0), counts.sum()
+    if least < 0:
+        raise Unsupported("an error that NumPy words")
+    if a.ndim == 1:
+        return _core.repeated(a, counts, int(total))
+    return a.take(_core.repeated(arange(a.shape[axis]), counts, int(total)), axis=axis)
 
 
 @native

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 import warnings
 from dataclasses import dataclass, field
 from typing import Any
@@ -63,6 +64,14 @@ class Executor:
 THRESHOLDS = numpy.array([0, 0.5, 1, 2])
 
 
+SHIFT = 4
+
+
+def noise(rng: numpy.random.RandomState, shape) -> numpy.ndarray:
+    """Never of one size, so that two disturbances do not cancel."""
+    return numpy.asarray(rng.uniform(0.3, 1.0, shape) * rng.choice([-1.0, 1.0], shape))
+
+
 def perturbed(x, rng: numpy.random.RandomState, keep_thresholds: bool = False):
     """A copy of x with every float a few units in the last place away."""
     x = numpy.asarray(x)
@@ -71,12 +80,26 @@ def perturbed(x, rng: numpy.random.RandomState, keep_thresholds: bool = False):
         return (real + 1j * imag).astype(x.dtype)
     if x.dtype.kind != "f":
         return x
-    shift = 4 * float(numpy.finfo(x.dtype).eps)
-    # Never of one size, so that two disturbances do not cancel.
-    size = numpy.asarray(rng.uniform(0.3, 1.0, x.shape) * rng.choice([-1.0, 1.0], x.shape))
+    size = noise(rng, x.shape)
     if keep_thresholds:
         size[numpy.isin(x, THRESHOLDS)] = 0
-    return (x * (1 + shift * size)).astype(x.dtype)
+    return (x * (1 + SHIFT * float(numpy.finfo(x.dtype).eps) * size)).astype(x.dtype)
+
+
+def blurred(x, magnitude, rng: numpy.random.RandomState):
+    """A copy of x with every float, or part of a complex number, off by a few units of `magnitude`'s last place."""
+    x = numpy.asarray(x)
+    if x.dtype.kind == "c":
+        return (blurred(x.real, magnitude, rng) + 1j * blurred(x.imag, magnitude, rng)).astype(x.dtype)
+    with numpy.errstate(all="ignore"):
+        step = SHIFT * float(numpy.finfo(x.dtype).eps) * numpy.where(numpy.isfinite(magnitude), magnitude, 0)
+        return (x + step * noise(rng, x.shape)).astype(x.dtype)
+
+
+# Steps whose results are sums, with or without factors: as wrong as the sum of the magnitudes allows, however small the
+# sum itself has become.
+SUMS = {"cumsum", "matmul", "einsum", "product"}
+A_SUM = re.compile(r"\b(sum|mean)\(")
 
 
 class PerturbedExecutor(Executor):
@@ -108,7 +131,38 @@ class PerturbedExecutor(Executor):
         done = super().step(i, step)
         self.scope.update(held)
         self.disturb(step.target or step.defines)
+        if done and step.defines:
+            self.blur(step)
         return done
+
+    def blur(self, step: Step) -> None:
+        """What cancels is not measured by itself: a sum by its terms, a part of a complex number by the whole."""
+        value = self.scope.get(step.defines)
+        if not isinstance(value, numpy.ndarray | numpy.inexact) or value.dtype.kind not in "fc":
+            return
+        if step.kind in SUMS or (step.kind == "reduce" and A_SUM.search(step.code)):
+            magnitude = self.magnitude(step)
+        else:
+            magnitude = numpy.abs(value) if value.dtype.kind == "c" else None
+        if magnitude is not None and numpy.shape(magnitude) == value.shape:
+            moved = blurred(value, magnitude, self.rng)
+            if isinstance(value, numpy.ndarray) and value.flags.writeable:
+                value[...] = moved
+            else:
+                self.scope[step.defines] = moved[()]
+
+    def magnitude(self, step: Step) -> numpy.ndarray | None:
+        """What a sum of products is if none of them is negative."""
+        scope = dict(self.scope)
+        for name in step.reads:
+            value = scope.get(name)
+            if isinstance(value, numpy.ndarray | numpy.number):
+                scope[name] = numpy.abs(value) if value.dtype.kind in "fc" else value
+        try:
+            exec(compiled(step.code), scope)
+        except Exception:
+            return None
+        return numpy.abs(numpy.asarray(scope[step.defines]).astype(complex))
 
 
 def run(program: Program, np, executor: Executor | None = None) -> Outcome:

@@ -25,6 +25,7 @@ CONFIGS = {
     "unfused": "--fuse=0 --window-size 1000",
     "one-worker": "--cpus 1 --window-size 1000",
     "tiny-tiles": "--cpus 2 --min-cpu-chunk 16 --window-size 1000",
+    "cut-windows": "--cpus 2 --min-cpu-chunk 1 --window-size 1000",  # at library operations on 64 elements
     "unfused-tiny-tiles": "--cpus 2 --fuse=0 --min-cpu-chunk 16",
     "large-tiles": "--cpus 2 --min-cpu-chunk 1000000 --window-size 50",
     # A pool so small that arrays move to the file all the time.

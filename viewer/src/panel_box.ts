@@ -255,13 +255,12 @@ function pathOf(app: App, rank: Rank, task: number): HTMLElement[] {
   return [el("h3", {}, `Critical path behind it · ${steps.length - 1} ${steps.length === 2 ? "step" : "steps"}`), walk(items)];
 }
 
-/** Instances made for the task, as links to their memory at their birth, and copies. */
+/** Instances made for the task and read by it, as links to their memory at their birth, and copies. */
 function arraysOf(app: App, rank: Rank, task: number): HTMLElement[] {
   const relations = relationsOf(rank);
   const { instances, copies } = rank.tables;
   const deaths = deathsOf(rank);
-  const rows = relations.instances(task);
-  const made = Array.from(rows.subarray(0, LISTED), (r) => {
+  const row = (r: number): HTMLElement => {
     const death = deaths.get(instances.id[r]!);
     const lived = death === undefined ? "lives to the end" : `lived ${time(death - instances.born[r]!)}`;
     const memory = rank.memories.find(({ id }) => id === instances.memory[r]!);
@@ -274,8 +273,13 @@ function arraysOf(app: App, rank: Rank, task: number): HTMLElement[] {
       el("td", { class: "soft" }, lived),
       el("td", {}, bytes(instances.bytes[r]!)),
     );
-  });
-  if (rows.length > LISTED) made.push(el("tr", {}, el("td", { class: "soft" }, `and ${count(rows.length - LISTED)} more`)));
+  };
+  const listed = (rows: number[]): HTMLElement[] => [
+    ...rows.slice(0, LISTED).map(row),
+    ...(rows.length > LISTED ? [el("tr", {}, el("td", { class: "soft" }, `and ${count(rows.length - LISTED)} more`))] : []),
+  ];
+  const made = listed(Array.from(relations.instances(task)));
+  const read = listed(relations.read(task));
   const moved = Array.from(relations.copies(task), (r) =>
     el(
       "tr",
@@ -288,6 +292,7 @@ function arraysOf(app: App, rank: Rank, task: number): HTMLElement[] {
   const table = (rows: HTMLElement[]): HTMLElement => el("table", {}, el("tbody", {}, ...rows));
   return [
     ...(made.length ? [el("h3", {}, "Instances made for it"), table(made)] : []),
+    ...(read.length ? [el("h3", {}, "Instances it read"), table(read)] : []),
     ...(moved.length ? [el("h3", {}, "Copies for it"), table(moved.slice(0, LISTED))] : []),
   ];
 }

@@ -40,8 +40,10 @@ export interface Cause {
 }
 
 export class Relations {
-  private made: Partial<Record<"operations" | "boxes" | "before" | "after" | "copies" | "instances", Groups>> = {};
+  private made: Partial<Record<"operations" | "boxes" | "before" | "after" | "copies" | "instances" | "reads", Groups>> = {};
   private named: boolean | undefined;
+  /** Rows of instances by their numbers. */
+  private byNumber: Map<number, number> | undefined;
   private readonly least: number;
   private readonly count: number;
 
@@ -83,6 +85,20 @@ export class Relations {
       if (lines.has(instances.byLine[r]!) || lines.has(instances.line[r]!)) made.push(r);
     }
     return Uint32Array.from(made);
+  }
+
+  /** Rows of the instances that a task read, without those made for it. */
+  read(task: number): number[] {
+    const { instances, reads } = this.rank.tables;
+    if (!this.byNumber) {
+      this.byNumber = new Map();
+      for (let row = 0; row < instances.rows; row++) this.byNumber.set(instances.id[row]!, row);
+    }
+    const rows = Array.from(
+      this.groups("reads", () => reads.task).of(task),
+      (row) => this.byNumber!.get(reads.instance[row]!) ?? -1,
+    );
+    return rows.filter((row) => row >= 0 && instances.task[row] !== task);
   }
 
   /** Tasks it had to wait for. */

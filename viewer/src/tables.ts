@@ -73,6 +73,7 @@ export const TABLES = {
     },
   },
   deaths: { kind: 12, columns: { instance: [1, "f64"], time: [2, "f64"], reads: [3, "f64"] } },
+  reads: { kind: 23, columns: { task: [1, "u32"], instance: [2, "f64"] } },
   copies: {
     kind: 13,
     columns: {

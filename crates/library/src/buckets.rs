@@ -22,6 +22,24 @@ const SPARE: usize = 60 << 10;
 /// Bytes of records from which on they are written past the caches.
 const PAST: usize = 16 << 20;
 
+/// The places of a lane that must have the elements a sort puts there, in ascending order.
+#[derive(Clone, Copy)]
+pub enum Wanted<'a> {
+    All,
+    Places(&'a [usize]),
+}
+
+impl Wanted<'_> {
+    fn has_any_of(&self, range: &Range<usize>) -> bool {
+        match self {
+            Wanted::All => true,
+            Wanted::Places(places) => {
+                places.get(places.partition_point(|&k| k < range.start)).is_some_and(|&k| k < range.end)
+            }
+        }
+    }
+}
+
 /// What is kept between the phases.
 #[derive(Default)]
 pub struct Buckets {
@@ -105,6 +123,7 @@ impl Buckets {
         &self,
         cut: Cutting,
         lane: Lane,
+        wanted: Wanted,
         phase: usize,
         tile: usize,
     ) -> Result<(), LibraryError> {
@@ -147,7 +166,7 @@ impl Buckets {
             _ => {
                 let starts = self.starts.get::<usize>(cut.lanes * (digits + 1))?.add(lane.index * (digits + 1));
                 let starts = std::slice::from_raw_parts(starts, digits + 1);
-                self.sort_buckets::<C>(cut, lane, range, starts, scale, rest)
+                self.sort_buckets::<C>(cut, lane, wanted, range, starts, scale, rest)
             }
         }
     }
@@ -163,11 +182,12 @@ impl Buckets {
         Ok(self.records.get::<C::Record>(cut.lanes * apart)?.add(lane.index * apart))
     }
 
-    /// Sorts the buckets that begin in `range` and writes them out.
+    /// Sorts the buckets that begin in `range`, as far as that is wanted, and writes them out.
     unsafe fn sort_buckets<C: Ranked>(
         &self,
         cut: Cutting,
         lane: Lane,
+        wanted: Wanted,
         range: Range<usize>,
         starts: &[usize],
         scale: Scale,
@@ -183,7 +203,9 @@ impl Buckets {
         for bucket in buckets().filter(|b| !b.is_empty()) {
             let (run, n) = (records.add(bucket.start), bucket.len());
             let all = std::slice::from_raw_parts_mut(run, n);
-            if n <= most || rest == 0 {
+            if !wanted.has_any_of(&bucket) {
+                // Where its elements lie among each other is nobody's concern.
+            } else if n <= most || rest == 0 {
                 sort_run::<C>(all, spare.as_ptr(), scale, rest);
             } else if all.iter().fold(true, |so_far, r| so_far & C::is_alike(*r)) {
                 sort_in_place::<C>(all, spare.as_ptr(), most, scale, rest);

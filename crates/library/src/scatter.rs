@@ -3,6 +3,7 @@
 //! All indices are checked before anything is written. Positions are written in order, so that of several
 //! values for one place the last one wins, and `ufunc.at` folds them one after another.
 
+use crate::dealing::{Dealing, Dealt};
 use crate::element::with_size;
 use crate::fold::{Combine, Fold, with_fold};
 use crate::gather::{AHEAD, Rest, copy_run, prefetch};
@@ -10,11 +11,13 @@ use crate::index::{BLOCK, Indexed, Indexing, Mode};
 use crate::scratch::Scratch;
 use crate::vector::vectorized;
 use crate::walk::{Walk, ensure, ensure_operands, piece, pieces};
-use crate::{Args, Form, LARGE, LibraryError, LibraryOp};
+use crate::{Args, Form, LARGE, LibraryError, LibraryOp, RawView};
 use numloom_ir::overlap::self_overlaps;
 use numloom_ir::{Dims, View};
 use numloom_loops::{compress, stream, streamed};
 use smallvec::{SmallVec, smallvec};
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::ops::Range;
 
 /// Elements of the rest axes that make a tile of their own worth it.
@@ -26,12 +29,12 @@ const REST: usize = 256;
 /// The output is `x` with its indexed axes at the front, and keeps what is not written.
 pub struct Put {
     indexing: Indexing,
-    checked: Scratch,
+    kept: Kept,
 }
 
 impl Put {
     pub fn new(axes: &[usize], mode: Mode) -> Put {
-        Put { indexing: Indexing::new(axes, mode), checked: Scratch::default() }
+        Put { indexing: Indexing::new(axes, mode), kept: Kept::default() }
     }
 }
 
@@ -41,13 +44,21 @@ pub struct ScatterApply {
     indexing: Indexing,
     fold: Fold,
     ufunc: &'static str,
+    kept: Kept,
+}
+
+/// What is kept between the phases.
+#[derive(Default)]
+struct Kept {
+    /// How far each checked tile of the indices reaches.
     checked: Scratch,
+    dealt: Dealt,
 }
 
 impl ScatterApply {
     /// `ufunc` is named in warnings.
     pub fn new(axes: &[usize], fold: Fold, ufunc: &'static str) -> ScatterApply {
-        ScatterApply { indexing: Indexing::new(axes, Mode::Raise), fold, ufunc, checked: Scratch::default() }
+        ScatterApply { indexing: Indexing::new(axes, Mode::Raise), fold, ufunc, kept: Kept::default() }
     }
 }
 
@@ -79,6 +90,8 @@ enum Cut {
     Places {
         tiles: usize,
     },
+    /// By where the places lie, after the positions were dealt out to buckets of neighbouring ones, if they are scattered.
+    Dealt(Dealing),
 }
 
 /// Elements that repay a tile of their own.
@@ -88,8 +101,12 @@ const MANY: usize = 1 << 16;
 const MOST_TILES: [(usize, usize); 3] = [(64, 2), (2048, 4), (usize::MAX, 16)];
 /// Bytes of a row that is written past the caches.
 const LONG: usize = 4096;
+/// Bytes of a row that is worth finding out whether a later one overwrites it.
+const LONGER: usize = 16 << 10;
+/// The most tiles of positions that could have been dealt out, but are not scattered.
+const NEIGHBOURS: usize = 16;
 
-fn cut(indexed: &Indexed) -> Cut {
+fn cut(indexed: &Indexed, values: &RawView) -> Cut {
     let (base, count, positions) = (indexed.base, indexed.indices.len(), indexed.positions());
     let rest: usize = base.shape[count..].iter().product();
     if positions == 0 || rest == 0 {
@@ -103,6 +120,14 @@ fn cut(indexed: &Indexed) -> Cut {
         let view = View { dtype: base.dtype, offset: 0, shape: base.shape.clone(), strides: base.strides.clone() };
         !self_overlaps(&view)
     };
+    let nd = indexed.indices[0].shape.len();
+    if rest == 1
+        && apart
+        && let Some([step]) = Walk::new(&values.shape[..nd], [&values.strides[..nd]]).single_run()
+        && let Some(dealing) = Dealing::new(indexed, step)
+    {
+        return Cut::Dealt(dealing);
+    }
     let most = MOST_TILES.iter().find(|(bytes, _)| rest * item < *bytes).map_or(1, |(_, tiles)| *tiles);
     match split_axis(indexed) {
         _ if apart && positions > 1 && positions * rest >= 2 * MANY => {
@@ -113,65 +138,105 @@ fn cut(indexed: &Indexed) -> Cut {
     }
 }
 
-fn phases(indexed: &Indexed) -> SmallVec<[usize; 4]> {
-    let tiles = match cut(indexed) {
-        Cut::Nothing => 0,
-        Cut::Whole => 1,
-        Cut::Rest { tiles, .. } | Cut::Places { tiles } => tiles,
-    };
-    smallvec![indexed.check_tiles(), tiles]
+fn phases(indexed: &Indexed, values: &RawView) -> SmallVec<[usize; 4]> {
+    let check = indexed.check_tiles();
+    match cut(indexed, values) {
+        Cut::Nothing => smallvec![check, 0],
+        Cut::Whole => smallvec![check, 1],
+        Cut::Rest { tiles, .. } | Cut::Places { tiles } => smallvec![check, tiles],
+        Cut::Dealt(dealing) => smallvec![check, indexed.check_pieces(), dealing.buckets],
+    }
 }
 
-/// Phase 0: checks a piece of an index array, and keeps how far it reaches.
-unsafe fn check(indexed: &Indexed, checked: &Scratch, tile: usize) -> Result<(), LibraryError> {
-    let reach = indexed.check(tile)?;
-    *checked.get::<[i64; 2]>(indexed.check_tiles())?.add(tile) = reach;
-    Ok(())
+impl Kept {
+    /// The phases before the one that writes: checks a piece of an index array and keeps how far it reaches, then deals
+    /// a piece of the positions out. False if the tile is still to be written.
+    unsafe fn prepare(
+        &self,
+        indexed: &Indexed,
+        values: &RawView,
+        phase: usize,
+        tile: usize,
+    ) -> Result<bool, LibraryError> {
+        if phase == 0 {
+            let reach = indexed.check(tile)?;
+            *self.checked.get::<[i64; 2]>(indexed.check_tiles())?.add(tile) = reach;
+            return Ok(true);
+        }
+        let Cut::Dealt(dealing) = cut(indexed, values) else { return Ok(false) };
+        if phase == 1 && self.deals_out(indexed, values, &dealing)? {
+            // What was checked last is still in the caches.
+            self.dealt.deal(indexed, &dealing, values, indexed.check_pieces() - 1 - tile)?;
+        }
+        Ok(phase == 1)
+    }
+
+    /// Between which offsets the positions of each piece lie.
+    unsafe fn reaches(&self, indexed: &Indexed) -> Result<SmallVec<[[isize; 2]; 16]>, LibraryError> {
+        let reaches = std::slice::from_raw_parts(self.checked.get(indexed.check_tiles())?, indexed.check_tiles());
+        Ok((0..indexed.check_pieces()).map(|part| indexed.reach(reaches, part)).collect())
+    }
+
+    /// Whether positions that could be dealt out are; without room for it they are written as they come.
+    unsafe fn deals_out(&self, indexed: &Indexed, values: &RawView, dealing: &Dealing) -> Result<bool, LibraryError> {
+        Ok(dealing.is_for(&self.reaches(indexed)?) && self.dealt.has_room(indexed, dealing, values))
+    }
 }
 
 /// The part of a base that a tile writes to: all of it, some of the rest axes, or some of the offsets.
-struct Own<'a> {
+struct Own {
     rest: Rest<2>,
     x: *mut u8,
     v: *const u8,
     offsets: Range<isize>,
-    /// Between which offsets the positions of each piece lie.
-    reaches: &'a [[i64; 2]],
+}
+
+/// The offsets of a tile, if the pieces of the positions reach so far.
+fn part_of(reaches: &[[isize; 2]], tiles: usize, tile: usize) -> Range<isize> {
+    let [low, high] = reaches.iter().fold([isize::MAX, isize::MIN], |a, b| [a[0].min(b[0]), a[1].max(b[1])]);
+    let part = piece((high - low + 1) as usize, tiles, tile);
+    low + part.start as isize..low + part.end as isize
 }
 
 /// Calls `f(place in x, value, steps, n)` for every run of a writing tile, in order of the positions.
 unsafe fn for_each_run(
     indexed: &Indexed,
     args: &Args,
-    checked: &Scratch,
+    kept: &Kept,
     tile: usize,
     f: impl Fn(*mut u8, *const u8, [isize; 2], usize),
 ) -> Result<(), LibraryError> {
     let values = &args.ins[args.ins.len() - 1];
     let (base, count, nd) = (indexed.base, indexed.indices.len(), indexed.indices[0].shape.len());
-    let reaches = std::slice::from_raw_parts(checked.get(indexed.check_tiles())?, indexed.check_tiles());
+    let reaches = kept.reaches(indexed)?;
     let mut shape = Dims::from_slice(&base.shape[count..]);
     let mut skip = [0isize; 2];
     let mut offsets = isize::MIN..isize::MAX;
-    match cut(indexed) {
+    match cut(indexed, values) {
         Cut::Rest { axis, tiles } => {
             let part = piece(shape[axis], tiles, tile);
             shape[axis] = part.len();
             skip = [base.strides[count + axis], values.strides[nd + axis]].map(|s| s * part.start as isize);
         }
-        Cut::Places { tiles } => {
-            let all = (0..indexed.check_pieces()).map(|part| indexed.reach(reaches, part));
-            let [low, high] = all.fold([isize::MAX, isize::MIN], |a, b| [a[0].min(b[0]), a[1].max(b[1])]);
-            let part = piece((high - low + 1) as usize, tiles, tile);
-            offsets = low + part.start as isize..low + part.end as isize;
+        Cut::Places { tiles } => offsets = part_of(&reaches, tiles, tile),
+        Cut::Dealt(dealing) if kept.deals_out(indexed, values, &dealing)? => {
+            let steps = [base.dtype.size() as isize, values.dtype.size() as isize];
+            return kept.dealt.write(indexed, &dealing, values, tile, |to, value| f(to, value, steps, 1));
+        }
+        Cut::Dealt(dealing) => {
+            let tiles = dealing.buckets.min(NEIGHBOURS);
+            if tile >= tiles {
+                return Ok(());
+            }
+            // What was checked last is still in the caches.
+            offsets = part_of(&reaches, tiles, tiles - 1 - tile);
         }
         Cut::Nothing | Cut::Whole => {}
     }
     let rest = Rest::new(&shape, [&base.strides[count..], &values.strides[nd..]]);
-    let own = Own { rest, x: base.ptr.offset(skip[0]), v: values.ptr.offset(skip[1]), offsets, reaches };
+    let own = Own { rest, x: base.ptr.offset(skip[0]), v: values.ptr.offset(skip[1]), offsets };
     let mut from = Walk::new(&values.shape[..nd], [&values.strides[..nd]]);
-    for part in 0..indexed.check_pieces() {
-        let [low, high] = indexed.reach(own.reaches, part);
+    for (part, &[low, high]) in reaches.iter().enumerate() {
         if high < own.offsets.start || low >= own.offsets.end {
             continue;
         }
@@ -185,7 +250,7 @@ unsafe fn for_each_run(
     Ok(())
 }
 
-impl Own<'_> {
+impl Own {
     /// Single elements or rows of even `steps`, whose values begin `step` bytes apart.
     unsafe fn runs(
         &self,
@@ -267,26 +332,47 @@ impl LibraryOp for Put {
     }
 
     fn phases(&self, args: &Args) -> SmallVec<[usize; 4]> {
-        indexed(&self.indexing, args, self.name()).map_or(smallvec![1], |i| phases(&i))
+        indexed(&self.indexing, args, self.name()).map_or(smallvec![1], |i| phases(&i, &args.ins[args.ins.len() - 1]))
     }
 
     unsafe fn run(&self, args: &Args, phase: usize, tile: usize) -> Result<(), LibraryError> {
         let indexed = indexed(&self.indexing, args, self.name())?;
         let item = indexed.base.dtype.size();
-        ensure(args.ins[args.ins.len() - 1].dtype == indexed.base.dtype, self.name(), "dtypes differ")?;
-        if phase == 0 {
-            return check(&indexed, &self.checked, tile);
+        let values = &args.ins[args.ins.len() - 1];
+        ensure(values.dtype == indexed.base.dtype, self.name(), "dtypes differ")?;
+        if self.kept.prepare(&indexed, values, phase, tile)? {
+            return Ok(());
         }
         let large = indexed.base.size() * item >= LARGE;
-        let done = with_size!(item, T => for_each_run(&indexed, args, &self.checked, tile, |to, value, steps, n| {
-            if n == 1 {
-                (to as *mut T).write_unaligned((value as *const T).read_unaligned());
-            } else if large && n * size_of::<T>() >= LONG && steps == [size_of::<T>() as isize; 2] {
-                stream(value, to, n * size_of::<T>());
+        let rest: usize = indexed.base.shape[indexed.indices.len()..].iter().product();
+        let write = |to: *mut u8, value: *const u8, steps: [isize; 2], n: usize| {
+            if large && n * item >= LONG && steps == [item as isize; 2] {
+                stream(value, to, n * item);
             } else {
-                copy_run(value, steps[1], to, steps[0], n, size_of::<T>());
+                copy_run(value, steps[1], to, steps[0], n, item);
             }
-        }));
+        };
+        let done = if rest * item >= LONGER {
+            // The last value for each place.
+            let last = RefCell::new(HashMap::new());
+            for_each_run(&indexed, args, &self.kept, tile, |to, value, _, _| {
+                last.borrow_mut().insert(to, value);
+            })?;
+            let last = last.into_inner();
+            for_each_run(&indexed, args, &self.kept, tile, |to, value, steps, n| {
+                if last.get(&to) == Some(&value) {
+                    write(to, value, steps, n);
+                }
+            })
+        } else {
+            with_size!(item, T => for_each_run(&indexed, args, &self.kept, tile, |to, value, steps, n| {
+                if n == 1 {
+                    (to as *mut T).write_unaligned((value as *const T).read_unaligned());
+                } else {
+                    write(to, value, steps, n);
+                }
+            }))
+        };
         if large {
             streamed();
         }
@@ -304,16 +390,16 @@ impl LibraryOp for ScatterApply {
     }
 
     fn phases(&self, args: &Args) -> SmallVec<[usize; 4]> {
-        indexed(&self.indexing, args, self.name()).map_or(smallvec![1], |i| phases(&i))
+        indexed(&self.indexing, args, self.name()).map_or(smallvec![1], |i| phases(&i, &args.ins[args.ins.len() - 1]))
     }
 
     unsafe fn run(&self, args: &Args, phase: usize, tile: usize) -> Result<(), LibraryError> {
         let indexed = indexed(&self.indexing, args, self.name())?;
-        if phase == 0 {
-            return check(&indexed, &self.checked, tile);
+        if self.kept.prepare(&indexed, &args.ins[args.ins.len() - 1], phase, tile)? {
+            return Ok(());
         }
         if let Fold::Call(apply) = &self.fold {
-            return for_each_run(&indexed, args, &self.checked, tile, |to, value, steps, n| {
+            return for_each_run(&indexed, args, &self.kept, tile, |to, value, steps, n| {
                 for i in 0..n as isize {
                     let to = to.offset(i * steps[0]);
                     apply(to, value.offset(i * steps[1]), to);
@@ -322,7 +408,7 @@ impl LibraryOp for ScatterApply {
         }
         let (dtype, values) = (indexed.base.dtype, args.ins[args.ins.len() - 1].dtype);
         ensure(values == dtype && self.fold.fits(dtype), self.name(), "dtypes differ")?;
-        with_fold!(self.fold, dtype, T, f => for_each_run(&indexed, args, &self.checked, tile, |to, value, steps, n| {
+        with_fold!(self.fold, dtype, T, f => for_each_run(&indexed, args, &self.kept, tile, |to, value, steps, n| {
             for i in 0..n as isize {
                 let (to, value) = (to.offset(i * steps[0]) as *mut T, value.offset(i * steps[1]) as *const T);
                 to.write_unaligned(f.combine(to.read_unaligned(), value.read_unaligned()));

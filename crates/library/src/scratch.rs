@@ -4,22 +4,24 @@ use crate::LibraryError;
 use std::alloc::{Layout, alloc, dealloc};
 use std::sync::OnceLock;
 
-/// Buffers of at least this many bytes are told to whoever keeps the account of memory.
-const TOLD: usize = 64 << 10;
+const LINE: usize = 64;
 
-static ACCOUNT: OnceLock<fn(isize)> = OnceLock::new();
+/// Buffers of at least this many bytes are borrowed from whoever keeps memory, if somebody does.
+const BORROWED: usize = 64 << 10;
 
-/// Names the account: it is told of the bytes of large buffers when they come, and, negative, when they go.
-pub fn account_with(account: fn(isize)) {
-    let _ = ACCOUNT.set(account);
+static LENDER: OnceLock<Lender> = OnceLock::new();
+
+/// Keeps memory, so that its pages need not be touched for the first time again, and the account of it.
+#[derive(Clone, Copy)]
+pub struct Lender {
+    /// So many bytes at a multiple of a cache line.
+    pub take: fn(usize) -> Option<*mut u8>,
+    /// Takes back what `take` gave for that number of bytes.
+    pub give: unsafe fn(*mut u8, usize),
 }
 
-fn tell(bytes: usize, sign: isize) {
-    if bytes >= TOLD
-        && let Some(account) = ACCOUNT.get()
-    {
-        account(sign * bytes as isize);
-    }
+pub fn borrow_from(lender: Lender) {
+    let _ = LENDER.set(lender);
 }
 
 /// An uninitialised buffer, allocated by whoever asks first. Tiles write disjoint parts of it in one
@@ -33,6 +35,7 @@ pub struct Scratch {
 pub struct Buffer {
     ptr: *mut u8,
     layout: Layout,
+    lender: Option<Lender>,
 }
 
 // SAFETY: a buffer is plain bytes; who writes which part is the phases' contract.
@@ -44,14 +47,20 @@ impl Buffer {
     pub fn new<T>(n: usize) -> Result<Buffer, LibraryError> {
         let fail = || LibraryError::Memory(format!("Unable to allocate scratch for {n} elements"));
         let bytes = n.checked_mul(size_of::<T>()).ok_or_else(fail)?.max(1);
-        let layout = Layout::from_size_align(bytes, 64.max(align_of::<T>())).map_err(|_| fail())?;
+        const { assert!(align_of::<T>() <= LINE) };
+        let layout = Layout::from_size_align(bytes, LINE).map_err(|_| fail())?;
+        if bytes >= BORROWED
+            && let Some(&lender) = LENDER.get()
+        {
+            let ptr = (lender.take)(bytes).ok_or_else(fail)?;
+            return Ok(Buffer { ptr, layout, lender: Some(lender) });
+        }
         // SAFETY: the layout has a size of at least one.
         let ptr = unsafe { alloc(layout) };
         if ptr.is_null() {
             return Err(fail());
         }
-        tell(bytes, 1);
-        Ok(Buffer { ptr, layout })
+        Ok(Buffer { ptr, layout, lender: None })
     }
 
     pub fn as_ptr<T>(&self) -> *mut T {
@@ -61,9 +70,12 @@ impl Buffer {
 
 impl Drop for Buffer {
     fn drop(&mut self) {
-        // SAFETY: allocated in `new` with this layout.
-        unsafe { dealloc(self.ptr, self.layout) };
-        tell(self.layout.size(), -1);
+        match self.lender {
+            // SAFETY: taken from it in `new`, so many bytes.
+            Some(lender) => unsafe { (lender.give)(self.ptr, self.layout.size()) },
+            // SAFETY: allocated in `new` with this layout.
+            None => unsafe { dealloc(self.ptr, self.layout) },
+        }
     }
 }
 

@@ -1,10 +1,10 @@
 //! Sorting and partitioning along an axis, of values or of their places.
 //!
 //! A lane becomes a dense run of records (`sort_key.rs`). Many lanes are sorted in tiles. A few long lanes are dealt
-//! out to buckets (`buckets.rs`) if their records have ranks; else they are sorted in chunks that are then merged in
-//! pairs, each merge cut into equal pieces.
+//! out to buckets (`buckets.rs`) if their records have ranks; of a partition only the buckets with a wanted place are
+//! sorted. Else they are sorted in chunks that are then merged in pairs, each merge cut into equal pieces.
 
-use crate::buckets::{Buckets, Cutting, Lane};
+use crate::buckets::{Buckets, Cutting, Lane, Wanted};
 use crate::element::{Complex32, Complex64, Truth};
 use crate::merge::{Record, merge, split};
 use crate::radix::{Scale, sort_run};
@@ -106,7 +106,7 @@ impl Sort {
         };
         let cut = if lanes * len == 0 {
             Cut::Nothing
-        } else if sorted && lanes <= 4 && len >= LONG && !x.dtype.is_complex() && (self.places || x.dtype.size() > 1) {
+        } else if lanes <= 4 && len >= LONG && !x.dtype.is_complex() && (self.places || x.dtype.size() > 1) {
             Cut::Buckets(Cutting::new(lanes, len))
         } else if sorted && lanes <= 2 && len >= LONG && x.dtype.is_complex() {
             let chunks = pieces(len, CHUNK).next_power_of_two().clamp(2, 64);
@@ -164,7 +164,11 @@ impl Sort {
                 let mut walk = Walk::new(&plan.outer, [&plan.steps[0], &plan.steps[1]]);
                 walk.seek(index);
                 let lane = Lane::new(index, &args.ins[0], &args.outs[0], self.axis, walk.offsets);
-                self.buckets.run::<C>(cut, lane, phase, tile)
+                let wanted = match &self.order {
+                    Order::Sorted { .. } => Wanted::All,
+                    Order::Partitioned { kth } => Wanted::Places(kth),
+                };
+                self.buckets.run::<C>(cut, lane, wanted, phase, tile)
             }
             Cut::Nothing | Cut::Chunks { .. } => Ok(()),
         }

@@ -3,8 +3,9 @@ mod harness;
 use harness::*;
 use numloom_ir::DType;
 use numloom_library::{
-    BinaryFn, CountTrue, Fold, LibraryError, Mode, Nonzero, Pack, Put, ScatterApply, SearchSorted, Take, Unpack,
+    BinaryFn, CountTrue, Fold, LibraryError, Mode, Nonzero, Pack, Put, Repeat, ScatterApply, SearchSorted, Take, Unpack,
 };
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// Base shape, number of indexed axes, index shape.
@@ -92,11 +93,20 @@ fn at_folds_repeated_places_in_order() {
     }
 }
 
+/// Base shapes, and whether their rows overlap. Longer rows are written once, whatever the number of values for them.
+const SHAPES_WRITTEN: [(&[usize], bool); 6] = [
+    (&[5000], false),
+    (&[5000, 3], false),
+    (&[700, 30], false),
+    (&[500, 40], true),
+    (&[40, 2500], false),
+    (&[40, 2500], true),
+];
+
 #[test]
 fn many_places_are_written_in_order() {
     let mut rng = Rng(75);
-    // Base shape, and whether its rows overlap; so many values that several tiles write.
-    for (base, overlaps) in [(&[5000usize][..], false), (&[5000, 3], false), (&[700, 30], false), (&[500, 40], true)] {
+    for (base, overlaps) in SHAPES_WRITTEN {
         let row: usize = base[1..].iter().product();
         let count = 400_000 / row;
         for sorted in [false, true] {
@@ -127,6 +137,92 @@ fn many_places_are_written_in_order() {
             });
         }
     }
+}
+
+/// Places all over a base that is larger than the caches: the positions go to buckets first.
+#[test]
+fn scattered_places_are_written_in_order() {
+    let mut rng = Rng(77);
+    let apply: BinaryFn =
+        Arc::new(|a, b, out| unsafe { *(out as *mut f64) = *(a as *const f64) * 0.5 + *(b as *const f64) });
+    // The dtype, the shape of what is indexed (backwards along its last axis), whether one value goes everywhere.
+    let cases: [(DType, &[usize], bool); 6] = [
+        (DType::F64, &[2_200_000], false),
+        (DType::F64, &[2_200_000], true),
+        (DType::F32, &[3, 1_450_000], false),
+        (DType::C128, &[1_100_000], false),
+        (DType::I32, &[4_200, 1_000], true),
+        (DType::I8, &[17_100_000], false),
+    ];
+    for (dtype, base, one) in cases {
+        let count = (base.iter().product::<usize>() / 15).max(330_000);
+        let mut x = Array::dense(dtype, base);
+        let last = base.len() - 1;
+        let step = x.view.strides[last];
+        x.view.ptr = unsafe { x.view.ptr.offset(step * (base[last] as isize - 1)) };
+        x.view.strides[last] = -step;
+        let at: Vec<Array> = base
+            .iter()
+            .map(|&extent| {
+                let index = Array::dense(DType::I64, &[count]);
+                index.fill(|_| (rng.below(2 * extent) as f64 - extent as f64, 0.0));
+                index
+            })
+            .collect();
+        let mut values = Array::random(&mut rng, dtype, &[count], false);
+        if one {
+            values.view.strides[0] = 0;
+        }
+        let axes: Vec<usize> = (0..base.len()).collect();
+        let ins: Vec<&Array> = at.iter().chain([&values]).collect();
+        let mut put = HashMap::new();
+        let mut applied = HashMap::new();
+        for i in 0..count {
+            let place = base_index(base, &at, 1, &[i]);
+            put.insert(place.clone(), values.get(&[i]));
+            let so_far: &mut f64 = applied.entry(place).or_default();
+            *so_far = *so_far * 0.5 + values.get(&[i]).0;
+        }
+        if dtype == DType::F64 {
+            run(&mut rng, &ScatterApply::new(&axes, Fold::Call(apply.clone()), "add"), &ins, &[&x]).unwrap();
+            assert!(applied.iter().all(|(place, v)| x.get(place).0 == *v), "at");
+        }
+        run(&mut rng, &Put::new(&axes, Mode::Raise), &ins, &[&x]).unwrap();
+        assert!(put.iter().all(|(place, v)| same(x.get(place), *v)), "{dtype} {base:?}");
+        let mut written = 0;
+        each_index(base, |i| written += (x.get(i) != (0.0, 0.0) && !put.contains_key(i)) as usize);
+        assert_eq!(written, 0, "{dtype} {base:?}");
+
+        at[last].set(&[count - 1], (base[last] as f64, 0.0));
+        let before = x.get(&base_index(base, &at[..], 1, &[0]));
+        values.set(&[0], (77.0, 0.0));
+        assert!(run(&mut rng, &Put::new(&axes, Mode::Raise), &ins, &[&x]).is_err());
+        assert!(same(x.get(&base_index(base, &at, 1, &[0])), before), "nothing is written before all are checked");
+    }
+}
+
+#[test]
+fn elements_are_repeated_as_their_counts_say() {
+    let mut rng = Rng(78);
+    for dtype in DType::ALL {
+        for n in [0, 1, 3000, 200_000] {
+            let x = Array::random(&mut rng, dtype, &[n], true);
+            let counts = Array::strided(&mut rng, DType::I64, &[n]);
+            counts.fill(|i| (if i[0] % 1000 == 7 { 2500 } else { rng.below(7) } as f64, 0.0));
+            let want: Vec<Number> =
+                (0..n).flat_map(|i| std::iter::repeat_n(x.get(&[i]), counts.get(&[i]).0 as usize)).collect();
+            let out = Array::strided(&mut rng, dtype, &[want.len()]);
+            run(&mut rng, &Repeat::new(), &[&x, &counts], &[&out]).unwrap();
+            assert_same(&out.list(), &want, "repeat");
+        }
+    }
+    let (x, counts) = (Array::dense(DType::F64, &[4]), Array::dense(DType::I64, &[4]));
+    counts.fill(|i| (1.0 - i[0] as f64, 0.0));
+    let words = LibraryError::Value("repeats may not contain negative values.".into());
+    assert_eq!(run(&mut rng, &Repeat::new(), &[&x, &counts], &[&x]), Err(words));
+    // Counts whose sum wraps round to the length of the output.
+    counts.fill(|i| ([i64::MAX as f64 / 2.0, i64::MAX as f64 / 2.0, i64::MAX as f64 / 2.0, 4.0][i[0]], 0.0));
+    assert!(run(&mut rng, &Repeat::new(), &[&x, &counts], &[&x]).is_err());
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use crate::batch::Call;
 use crate::matrix::{failed, load, store, store_run};
+use crate::scale;
 use faer::diag::Diag;
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::evd::{ComputeEigenvectors, evd_cplx, evd_real, evd_scratch};
@@ -11,7 +12,15 @@ use numloom_library::{LibraryError, RawView};
 pub const NOT_CONVERGED: &str = "Eigenvalues did not converge";
 
 unsafe fn decompose(a: &RawView, vectors: bool, par: Par) -> Result<(Vec<c64>, Option<Mat<c64>>), LibraryError> {
-    if a.dtype.is_complex() { complex(&load(a), vectors, par) } else { real(&load(a), vectors, par) }
+    let (e, found) = if a.dtype.is_complex() {
+        let mut a = load(a);
+        (scale::moderate(&mut a), complex(&a, vectors, par)?)
+    } else {
+        let mut a = load(a);
+        (scale::moderate(&mut a), real(&a, vectors, par)?)
+    };
+    let (values, vectors) = found;
+    Ok((values.into_iter().map(|x| scale::moved(x, e)).collect(), vectors))
 }
 
 fn kind(vectors: bool) -> ComputeEigenvectors {

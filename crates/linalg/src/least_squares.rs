@@ -34,7 +34,7 @@ pub unsafe fn lstsq(call: &Call<'_>) -> Result<(), LibraryError> {
         let ((m, n), columns) = (a.shape(), b.ncols());
         let size = rows_and_columns(&call.outs[3]).0;
         let (mut u, mut v) = (Mat::<T>::zeros(m, size), Mat::<T>::zeros(n, size));
-        let values = svd::factor(&a, Some((&mut u, &mut v)), call.par)?;
+        let values = svd::factor(&mut a.clone(), Some((&mut u, &mut v)), call.par)?;
         let values: Vec<f64> = values.column_vector().iter().map(|s| s.parts().0).collect();
         let share = threshold(call);
         let least = if share < 0.0 { f64::EPSILON / 2.0 } else { share } * values[0];

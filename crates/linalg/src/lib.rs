@@ -11,6 +11,7 @@ mod least_squares;
 mod lu;
 mod matrix;
 mod qr;
+mod scale;
 mod svd;
 mod symmetric;
 mod triangular;

@@ -92,7 +92,7 @@ fn eliminate<T: Field>(a: &mut Mat<T>, order: &mut [usize]) -> bool {
             continue;
         }
         for i in k + 1..n {
-            a[(i, k)] /= pivot;
+            a[(i, k)] = a[(i, k)].over(pivot);
         }
         for j in k + 1..n {
             let above = a[(k, j)];
@@ -115,7 +115,7 @@ fn substitute<T: Field>(factors: &Mat<T>, x: &mut Mat<T>) {
             }
         }
         for k in (0..n).rev() {
-            let known = x[(k, j)] / factors[(k, k)];
+            let known = x[(k, j)].over(factors[(k, k)]);
             x[(k, j)] = known;
             for i in 0..k {
                 x[(i, j)] -= factors[(i, k)] * known;

@@ -1,5 +1,6 @@
 //! Matrices between views and what computes with them: dense, column by column, in the type they are computed in.
 
+use crate::scale;
 use faer::{Mat, MatMut, MatRef, c64};
 use numloom_blas::Factors;
 use numloom_ir::DType;
@@ -20,6 +21,8 @@ pub trait Field:
 {
     fn from_parts(re: f64, im: f64) -> Self;
     fn parts(self) -> (f64, f64);
+    /// The quotient, also where the square of the divisor is no number.
+    fn over(self, divisor: Self) -> Self;
     /// The dtype whose elements lie in memory as this type does.
     const DTYPE: DType;
 }
@@ -31,6 +34,9 @@ impl Field for f64 {
     fn parts(self) -> (f64, f64) {
         (self, 0.0)
     }
+    fn over(self, divisor: f64) -> f64 {
+        self / divisor
+    }
     const DTYPE: DType = DType::F64;
 }
 
@@ -40,6 +46,12 @@ impl Field for c64 {
     }
     fn parts(self) -> (f64, f64) {
         (self.re, self.im)
+    }
+    fn over(self, divisor: c64) -> c64 {
+        match scale::power_of(divisor.re.abs().max(divisor.im.abs())) {
+            0 => self / divisor,
+            e => scale::moved(self / scale::moved(divisor, -e), -e),
+        }
     }
     const DTYPE: DType = DType::C128;
 }

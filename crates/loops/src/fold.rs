@@ -37,11 +37,23 @@ unsafe fn lanes_body<T: Element, K: Two<T, T, Out = T>>(n: usize, input: In, out
     flags
 }
 
+/// Nothing, as far as anybody can tell; but the compiler does not turn the loop around it into one over single lanes,
+/// which of integers it may do, and then gathers them from all over the run.
+#[inline(always)]
+fn keep_lanes() {
+    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+    // SAFETY: no instruction.
+    unsafe {
+        std::arch::asm!("", options(nomem, nostack, preserves_flags))
+    };
+}
+
 #[inline(always)]
 unsafe fn lanes<T: Element, K: Two<T, T, Out = T>, const N: usize>(n: usize, run: *const T, flags: &mut u8) -> T {
     let mut sums: [T; N] = run.cast::<[T; N]>().read_unaligned();
     let mut i = N;
     while i + N <= n {
+        keep_lanes();
         for j in 0..N {
             sums[j] = K::call(sums[j], run.add(i + j).read_unaligned(), flags);
         }

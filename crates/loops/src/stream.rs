@@ -3,6 +3,9 @@
 
 /// The bytes of a cache line.
 const LINE: usize = 64;
+/// Lines that are read before they are written: a line that lies in its page where one just written does is held up.
+#[cfg(target_arch = "x86_64")]
+const AHEAD: usize = 8;
 
 /// Copies a dense run to one that does not overlap it. Other threads see it after `streamed`.
 ///
@@ -41,10 +44,21 @@ pub fn streamed() {
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f")]
 unsafe fn lines_avx512(src: *const u8, dst: *mut u8, lines: usize) {
-    use std::arch::x86_64::{__m512i, _mm512_loadu_si512, _mm512_stream_si512};
-    for i in 0..lines {
-        let line = _mm512_loadu_si512(src.add(i * LINE) as *const __m512i);
-        _mm512_stream_si512(dst.add(i * LINE) as *mut __m512i, line);
+    use std::arch::x86_64::{__m512i, _mm512_loadu_si512, _mm512_setzero_si512, _mm512_stream_si512};
+    let (src, dst) = (src as *const __m512i, dst as *mut __m512i);
+    let mut several = [_mm512_setzero_si512(); AHEAD];
+    let mut at = 0;
+    while at + AHEAD <= lines {
+        for (i, line) in several.iter_mut().enumerate() {
+            *line = _mm512_loadu_si512(src.add(at + i));
+        }
+        for (i, &line) in several.iter().enumerate() {
+            _mm512_stream_si512(dst.add(at + i), line);
+        }
+        at += AHEAD;
+    }
+    for i in at..lines {
+        _mm512_stream_si512(dst.add(i), _mm512_loadu_si512(src.add(i)));
     }
 }
 

@@ -11,6 +11,8 @@ pub enum What {
     Operation,
     /// Tasks that it waited for: `small` of them in `at`.
     Edges,
+    /// Instances that it read: `small` of them in `at`.
+    Reads,
     /// `small`: variant, `half`: failed, `word`: tiles, `at`: read, written, mapped. Before `Task`.
     TaskSize,
     /// `word`: id, `at`: created, ready, started, stopped.

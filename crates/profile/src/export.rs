@@ -233,6 +233,7 @@ fn json_of(p: &Profile) -> String {
         )
     });
     let deaths = list(0..t.deaths.instance.len(), |k| format!("[{},{}]", t.deaths.instance[k], t.deaths.time[k]));
+    let reads = list(0..t.reads.task.len(), |k| format!("[{},{}]", t.reads.task[k], t.reads.instance[k]));
     let copies = list(0..t.copies.from.len(), |k| {
         let c = &t.copies;
         let reason = Reason::of(c.reason[k]).map_or("?", Reason::text);
@@ -278,7 +279,7 @@ fn json_of(p: &Profile) -> String {
     format!(
         "{{\"file\":{},\"notes\":{notes},\"length\":{length},\"critical_path\":{critical},\"meta\":{meta},\
          \"processors\":{processors},\"memories\":{memories},\"tasks\":{tasks},\"spans\":{spans},\
-         \"operations\":{operations},\"edges\":{edges},\"instances\":{instances},\"deaths\":{deaths},\"copies\":{copies},\
+         \"operations\":{operations},\"edges\":{edges},\"instances\":{instances},\"deaths\":{deaths},\"reads\":{reads},\"copies\":{copies},\
          \"small\":{small},\"ranges\":{ranges},\"levels\":{levels},\"counters\":{counters},\"uses\":{uses}}}",
         quoted(&p.path.display().to_string())
     )

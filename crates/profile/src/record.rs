@@ -122,7 +122,13 @@ impl TaskRecord {
     }
 
     /// It is over. Before its successors are told.
-    pub fn retired(&self, variant: u8, failed: bool, operations: impl Iterator<Item = OperationRecord>) {
+    pub fn retired(
+        &self,
+        variant: u8,
+        failed: bool,
+        operations: impl Iterator<Item = OperationRecord>,
+        instances: &[u64],
+    ) {
         if self.session != session::number() {
             return;
         }
@@ -133,11 +139,18 @@ impl TaskRecord {
                 let at = [o.recorded, o.place, o.shape as u64, 0];
                 l.push(Event { what: What::Operation, small: o.traits, half, word: o.times, at });
             }
-            for some in self.follows.chunks(4) {
+            let mut list = |what, numbers: &mut dyn Iterator<Item = u64>| {
                 let mut at = [0; 4];
-                at.iter_mut().zip(some).for_each(|(to, &from)| *to = from as u64);
-                l.push(Event { what: What::Edges, small: some.len() as u8, half: 0, word: self.id, at });
-            }
+                loop {
+                    let small = at.iter_mut().zip(&mut *numbers).map(|(to, n)| *to = n).count() as u8;
+                    if small == 0 {
+                        break;
+                    }
+                    l.push(Event { what, small, half: 0, word: self.id, at });
+                }
+            };
+            list(What::Edges, &mut self.follows.iter().map(|&n| n as u64));
+            list(What::Reads, &mut instances.iter().copied());
             let load = |a: &AtomicU64| a.load(Ordering::Relaxed);
             let at = [load(&self.read), load(&self.written), load(&self.mapped), 0];
             let tiles = self.tiles.load(Ordering::Relaxed);

@@ -258,6 +258,8 @@ tables! {
         kind: u32 = 1 Plain, line: u32 = 2 Plain, loops: u32 = 3 Plain, micros: u64 = 4 Plain, bytes: u64 = 5 Plain,
         title: String = 6 Plain, text: String = 7 Plain, advice: String = 8 Plain,
     }
+    /// The instances that tasks read.
+    reads: Reads = 23 { task: u32 = 1 Steps, instance: u32 = 2 Steps }
     /// What threads are at: told to whoever asks, never written to the file.
     live: Live = 22 {
         processor: u16 = 1 Plain, kind: u8 = 2 Plain, subject: u32 = 3 Plain, line: u32 = 4 Plain, since: u64 = 5 Plain,

@@ -29,6 +29,7 @@ struct Source {
     queue: Arc<Queue>,
     operations: Vec<Event>,
     edges: Vec<u32>,
+    reads: Vec<u32>,
     size: Option<Event>,
     by: Option<Event>,
 }
@@ -103,7 +104,14 @@ impl Writer {
     /// Turns what the threads have told into rows; `all`: waits for what devices have not told yet.
     pub fn read_queues(&mut self, all: bool) {
         for queue in session::new_queues() {
-            self.sources.push(Source { queue, operations: Vec::new(), edges: Vec::new(), size: None, by: None });
+            self.sources.push(Source {
+                queue,
+                operations: Vec::new(),
+                edges: Vec::new(),
+                reads: Vec::new(),
+                size: None,
+                by: None,
+            });
         }
         let mut sources = std::mem::take(&mut self.sources);
         let mut batch = Vec::new();
@@ -297,6 +305,7 @@ impl Writer {
             What::Span => self.span(e),
             What::Operation => source.operations.push(*e),
             What::Edges => source.edges.extend(e.at.iter().take(e.small as usize).map(|&t| t as u32)),
+            What::Reads => source.reads.extend(e.at.iter().take(e.small as usize).map(|&i| i as u32)),
             What::TaskSize => source.size = Some(*e),
             What::Task => self.task(source, e),
             What::InstanceBy => source.by = Some(*e),
@@ -354,6 +363,9 @@ impl Writer {
         }
         for from in source.edges.drain(..) {
             self.tables.edges.push(e.word, from);
+        }
+        for instance in source.reads.drain(..) {
+            self.tables.reads.push(e.word, instance);
         }
         let line = operations.first().map_or(0, |o| self.line(o.at[1]));
         let [created, ready, started, stopped] = e.at.map(|t| self.time(t));
@@ -414,7 +426,7 @@ fn place_of(e: &Event) -> Place {
         What::Operation => e.at[1],
         What::InstanceBy => e.at[0],
         What::Range | What::Small | What::Use => e.at[2],
-        What::Edges | What::TaskSize | What::Task | What::Death => 0,
+        What::Edges | What::Reads | What::TaskSize | What::Task | What::Death => 0,
     }
 }
 

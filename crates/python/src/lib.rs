@@ -33,17 +33,22 @@ mod quick;
 mod quick_index;
 mod random;
 mod random_draw;
+mod random_later;
 mod random_parameters;
 mod random_rows;
 mod reduce;
+mod repeat;
 mod scalar;
 mod select;
 mod selection;
+mod sharing;
 mod slots;
 mod sorting;
+mod text;
 mod ufunc;
 mod warm;
 
+use numloom_runtime::pool;
 use pyo3::prelude::*;
 
 #[pymodule]
@@ -51,7 +56,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     let py = m.py();
     heap::init();
     warm::init();
-    numloom_library::account_with(numloom_runtime::memory::count_scratch);
+    numloom_library::borrow_from(numloom_library::Lender { take: pool::lend, give: pool::free });
     numloom_blas::offer(linalg::threads_of_a_blas);
     numpy_api::init(py)?;
     m.add_class::<handle::NdArray>()?;
@@ -68,6 +73,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     driver::register(m)?;
     profile::register(m)?;
     m.add_function(wrap_pyfunction!(bare::put_short_ways, m)?)?;
+    m.add_function(wrap_pyfunction!(repeat::repeated, m)?)?;
     m.add_function(wrap_pyfunction!(layout::copy_mode, m)?)?;
     m.add_function(wrap_pyfunction!(join::join, m)?)?;
     m.add_function(wrap_pyfunction!(manipulate::broadcast_to, m)?)?;
@@ -79,6 +85,8 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     linalg::register(m)?;
     fft::register(m)?;
     files::register(m)?;
+    text::register(m)?;
+    sharing::register(m)?;
     random::register(m)?;
     random_draw::register(m)?;
     random_rows::register(m)?;

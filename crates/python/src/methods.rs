@@ -526,14 +526,6 @@ impl NdArray {
         Ok(through_numpy(slf)?.call_method1("__format__", (spec,))?.unbind())
     }
 
-    fn __repr__(slf: &Bound<'_, Self>) -> PyResult<Py<PyAny>> {
-        Ok(through_numpy(slf)?.repr()?.into_any().unbind())
-    }
-
-    fn __str__(slf: &Bound<'_, Self>) -> PyResult<Py<PyAny>> {
-        Ok(through_numpy(slf)?.str()?.into_any().unbind())
-    }
-
     fn __sizeof__(slf: &Bound<'_, Self>) -> PyResult<usize> {
         let own = if slf.borrow().base.is_none() { handle::sized(slf)?.view.nbytes() } else { 0 };
         Ok(size_of::<NdArray>() + 32 + own)

@@ -2,14 +2,18 @@
 //! seeding of it. `random_draw.rs` draws from them.
 
 use crate::errors::Unsupported;
+use crate::random_draw::new_array;
+use crate::random_later::Chain;
+use numloom_ir::DType;
 use numloom_random::bits::Half;
+use numloom_random::draw::KeptAfter;
 use numloom_random::foreign::{Foreign, Interface, interface};
 use numloom_random::legacy::Kept;
 use numloom_random::mt19937::{LENGTH, Mt19937};
 use numloom_random::pcg64::Pcg64;
 use numloom_random::philox::Philox;
 use numloom_random::sfc64::Sfc64;
-use numloom_random::{BitGen, Bits, seed, with_bits};
+use numloom_random::{BitGen, Bits, Owed, seed, with_bits};
 use parking_lot::Mutex;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::ffi;
@@ -18,6 +22,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
 use std::cell::UnsafeCell;
 use std::ffi::CStr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 const CAPSULE: &CStr = c"BitGenerator";
 
@@ -29,8 +35,11 @@ pub struct BitStream {
     lock: Py<PyAny>,
     /// Whether any distance of the stream is skipped at once.
     pub jumps: bool,
+    /// What draws that run later follow each other through.
+    later: Mutex<Option<Arc<Chain>>>,
+    owes: AtomicBool,
     /// The generator whose memory this is, where it is not ours.
-    _owner: Option<Py<PyAny>>,
+    owner: Option<Py<PyAny>>,
 }
 
 // SAFETY: the state is read and written by holders of `lock` only (`BitStream::locked`; NumPy does the same).
@@ -60,7 +69,46 @@ impl BitStream {
         lock.call_method0(intern!(py, "acquire"))?;
         let _held = Held(lock);
         // SAFETY: the lock is held, and nobody else refers to the state.
-        Ok(work(unsafe { &mut *self.state.get() }))
+        let state = unsafe { &mut *self.state.get() };
+        if state.is_owed() {
+            py.detach(|| state.settled());
+        }
+        self.owes.store(false, Ordering::Relaxed);
+        Ok(work(state))
+    }
+
+    /// Runs `record` while the generator's lock is held, with the chain that its draw is to join; the state is owed then.
+    pub fn owing<T>(&self, py: Python<'_>, record: impl FnOnce(&Arc<Chain>) -> PyResult<T>) -> PyResult<T> {
+        let lock = self.lock.bind(py);
+        lock.call_method0(intern!(py, "acquire"))?;
+        let _held = Held(lock);
+        // SAFETY: as in `locked`.
+        let state = unsafe { &mut *self.state.get() };
+        let mut kept = self.later.lock();
+        let chain = match &*kept {
+            Some(chain) => chain.clone(),
+            None => {
+                let cell = new_array(py, &[1], DType::U64)?;
+                kept.insert(Arc::new(Chain::new(cell, state.clone()))).clone()
+            }
+        };
+        if !state.is_owed() {
+            chain.restart(state.clone());
+        }
+        let recorded = record(&chain)?;
+        *state = BitGen::Owed(Owed(chain));
+        self.owes.store(true, Ordering::Relaxed);
+        Ok(recorded)
+    }
+
+    /// Whether the state is not ours, and changes with every word drawn.
+    pub fn is_foreign(&self) -> bool {
+        self.owner.is_some()
+    }
+
+    /// Whether draws are still to run. Somebody else may have waited for them meanwhile: it is a hint.
+    pub fn owes(&self) -> bool {
+        self.owes.load(Ordering::Relaxed)
     }
 }
 
@@ -87,7 +135,14 @@ impl BitStream {
         };
         let state: BitGen = state;
         let jumps = state.jumps();
-        let stream = BitStream { state: Box::new(UnsafeCell::new(state)), lock, jumps, _owner: None };
+        let stream = BitStream {
+            state: Box::new(UnsafeCell::new(state)),
+            lock,
+            jumps,
+            later: Mutex::default(),
+            owes: AtomicBool::new(false),
+            owner: None,
+        };
         let to = interface_of(capsule)?;
         // SAFETY: the capsule of a NumPy BitGenerator points to its interface, which lives as long as it does; the
         // generator holds this stream, so the state in the box lives as long too.
@@ -104,7 +159,14 @@ impl BitStream {
         // SAFETY: the owner is kept, and draws happen under its lock.
         let state = BitGen::Foreign(unsafe { Foreign::new(from) });
         let owner = Some(owner.clone().unbind());
-        Ok(BitStream { state: Box::new(UnsafeCell::new(state)), lock, jumps: false, _owner: owner })
+        Ok(BitStream {
+            state: Box::new(UnsafeCell::new(state)),
+            lock,
+            jumps: false,
+            later: Mutex::default(),
+            owes: AtomicBool::new(false),
+            owner,
+        })
     }
 
     /// The state as numbers: (state, increment), (counter, key, buffer, place), (words,) or (key as bytes, place),
@@ -120,7 +182,7 @@ impl BitStream {
                 let bytes: Vec<u8> = m.key.iter().flat_map(|w| w.to_ne_bytes()).collect();
                 (PyBytes::new(py, &bytes), m.at).into_pyobject(py)
             }
-            BitGen::Foreign(_) => Err(Unsupported::new_err("the state lies elsewhere")),
+            BitGen::Foreign(_) | BitGen::Owed(_) => Err(Unsupported::new_err("the state lies elsewhere")),
         }
     }
 
@@ -150,7 +212,7 @@ impl BitStream {
                 let key = key.try_into().map_err(|_| PyValueError::new_err("624 words are needed"))?;
                 Mt19937 { key, at: at.min(LENGTH) }.into()
             }
-            BitGen::Foreign(_) => return Err(Unsupported::new_err("the state lies elsewhere")),
+            BitGen::Foreign(_) | BitGen::Owed(_) => return Err(Unsupported::new_err("the state lies elsewhere")),
         };
         self.locked(py, |state| *state = new)
     }
@@ -193,10 +255,11 @@ impl BitStream {
     }
 }
 
-/// The normal that a `RandomState` keeps for its next call.
+/// The normal that a `RandomState` keeps for its next call. Draws that are still to run change it when they do: whoever
+/// looks settles the stream first.
 #[pyclass(name = "KeptNormal", module = "numloom.random", frozen)]
 #[derive(Default)]
-pub struct KeptNormal(pub Mutex<Kept>);
+pub struct KeptNormal(pub KeptAfter);
 
 #[pymethods]
 impl KeptNormal {
@@ -205,14 +268,13 @@ impl KeptNormal {
         KeptNormal::default()
     }
 
-    #[getter]
-    fn get(&self) -> Kept {
-        *self.0.lock()
+    fn get(&self, py: Python<'_>, stream: &BitStream) -> PyResult<Kept> {
+        stream.locked(py, |_| *self.0.lock())
     }
 
-    #[pyo3(signature = (value))]
-    fn set(&self, value: Kept) {
-        *self.0.lock() = value;
+    #[pyo3(signature = (stream, value))]
+    fn set(&self, py: Python<'_>, stream: &BitStream, value: Kept) -> PyResult<()> {
+        stream.locked(py, |_| *self.0.lock() = value)
     }
 }
 

@@ -5,6 +5,7 @@ use crate::handle::{self, NdArray};
 use crate::index::check_new_size;
 use crate::numpy_api::api;
 use crate::random::{BitStream, KeptNormal};
+use crate::random_later::Later;
 use crate::random_parameters::{parameters, shape_of};
 use crate::{convert, errors, provenance};
 use errors::Unsupported;
@@ -13,7 +14,7 @@ use numloom_ir::{DType, Dims, Value};
 use numloom_library::{LibraryOp, RawView};
 use numloom_random::ahead::{self, Ahead};
 use numloom_random::bounded::{Bounded, Buffer, Width};
-use numloom_random::draw::{KeptAfter, OneByOne, Parameter, each};
+use numloom_random::draw::{OneByOne, Parameter, each};
 use numloom_random::fixed::{Fill, Fixed};
 use numloom_random::pass::Pass;
 use numloom_random::rare::{Rare, is_apt};
@@ -44,6 +45,27 @@ pub fn new_array(py: Python<'_>, shape: &[usize], dtype: DType) -> PyResult<Arra
     record::empty(dtype, shape, Order::C, || provenance::here(py)).map_err(|e| errors::raise(py, e))
 }
 
+/// Elements up to which a draw is sooner made than recorded.
+const FEW: usize = 4096;
+
+/// Draws into `out`: now, if it is little and nothing is to be drawn before it, or else when its turn comes.
+pub fn draw(
+    py: Python<'_>,
+    stream: &BitStream,
+    out: &Array,
+    op: impl FnOnce(BitGen, After) -> Box<dyn LibraryOp> + Send + 'static,
+) -> PyResult<()> {
+    if stream.is_foreign() || out.view.size() <= FEW && !stream.owes() {
+        return draw_now(py, stream, out, op);
+    }
+    errors::collect_if_tight(py);
+    stream.owing(py, |chain| {
+        let later = Box::new(Later::new(chain.clone(), op));
+        let recorded = record::library(later, &[&chain.cell], &[out, &chain.cell], || provenance::here(py));
+        recorded.map(|_| ()).map_err(|e| errors::raise(py, e))
+    })
+}
+
 /// Runs an operation on the stream now and moves the stream to where it ended. Signals wait until it has, as NumPy's
 /// loops let them wait: a handler that draws from the same stream goes on behind the draw that it interrupts.
 pub fn draw_now(
@@ -53,11 +75,15 @@ pub fn draw_now(
     op: impl FnOnce(BitGen, After) -> Box<dyn LibraryOp>,
 ) -> PyResult<()> {
     errors::collect_if_tight(py);
+    let mut waited = false;
     let recorded = stream.locked(py, |state| {
         let after = After::default();
         let op = op(state.clone(), after.clone());
         let recorded = record::library(op, &[], &[out], || provenance::here(py));
-        py.detach(|| record::wait_until_idle(&out.store));
+        if !out.store.is_idle() {
+            waited = true;
+            py.detach(|| record::wait_until_idle(&out.store));
+        }
         if let Some(end) = after.lock().take() {
             *state = end;
         }
@@ -65,7 +91,7 @@ pub fn draw_now(
     })?;
     recorded.map_err(|e| errors::raise(py, e))?;
     // Something else that failed is raised here too; the draw counts all the same.
-    errors::sync(py, out)
+    if waited { errors::sync(py, out) } else { Ok(()) }
 }
 
 /// An operation of the stream's own type, boxed.
@@ -83,7 +109,16 @@ pub(crate) use boxed;
 /// Fills `out`: at once the state is moved on, if the stream jumps, and the numbers come later.
 pub fn fill(py: Python<'_>, stream: &BitStream, what: Fixed, out: &Array) -> PyResult<()> {
     if !stream.jumps {
-        return draw_now(py, stream, out, |state, after| boxed!(state, bits => Fill::new(what, bits, after)));
+        return draw(py, stream, out, move |state, after| boxed!(state, bits => Fill::new(what, bits, after)));
+    }
+    if stream.owes() {
+        let n = out.view.size();
+        return draw(py, stream, out, move |state, after| {
+            let mut end = state.clone();
+            with_bits!(&mut end, b => what.skip(b, n));
+            *after.lock() = Some(end);
+            boxed!(state, bits => Fill::new(what, bits, After::default()))
+        });
     }
     stream.locked(py, |state| {
         let op = boxed!(state.clone(), bits => Fill::new(what, bits, After::default()));
@@ -94,7 +129,7 @@ pub fn fill(py: Python<'_>, stream: &BitStream, what: Fixed, out: &Array) -> PyR
 }
 
 fn split<S: Sampler>(py: Python<'_>, stream: &BitStream, sampler: S, rate: f64, out: &Array) -> PyResult<()> {
-    draw_now(py, stream, out, |state, after| boxed!(state, bits => Split::new(sampler, bits, rate, after)))
+    draw(py, stream, out, move |state, after| boxed!(state, bits => Split::new(sampler, bits, rate, after)))
 }
 
 /// Where a draw goes: a number, a new array, or one that was given.
@@ -273,17 +308,8 @@ fn one_by_one(
     params: Vec<Parameter>,
     out: &Array,
 ) -> PyResult<()> {
-    let cell = KeptAfter::default();
-    *cell.lock() = *kept.0.lock();
-    let shared = cell.clone();
-    let drawn = draw_now(
-        py,
-        stream,
-        out,
-        move |state, after| boxed!(state, bits => OneByOne { what, params, bits, after, kept: shared }),
-    );
-    *kept.0.lock() = *cell.lock();
-    drawn
+    let kept = kept.0.clone();
+    draw(py, stream, out, move |state, after| boxed!(state, bits => OneByOne { what, params, bits, after, kept }))
 }
 
 /// Integers in [low, low + range] of `dtype`; `masked` as `RandomState` does it. Without a size, a NumPy scalar.
@@ -328,7 +354,7 @@ pub fn draw_integers<'py>(
             (false, _) => split(py, stream, Wide { low, bounded }, rate * if masked { 2.0 } else { 1.01 }, &out)?,
         }
     } else {
-        draw_now(py, stream, &out, |state, after| {
+        draw(py, stream, &out, move |state, after| {
             // SAFETY: the elements are the view's.
             boxed!(state, bits => unsafe { Pass::new(bits, after, move |b, view| parts(b, low, bounded, view)) })
         })?;
@@ -342,7 +368,8 @@ fn rare(py: Python<'_>, stream: &BitStream, low: u64, bounded: Bounded, out: &Ar
     if !is_apt(&bounded, out.view.size()) {
         return Ok(false);
     }
-    draw_now(py, stream, out, |state, after| match (bounded.is_narrow(), out.view.dtype.size()) {
+    let size = out.view.dtype.size();
+    draw(py, stream, out, move |state, after| match (bounded.is_narrow(), size) {
         (true, 8) => boxed!(state, bits => Rare::<u64, _, false>::new(low, range, bits, after)),
         (true, _) => boxed!(state, bits => Rare::<u32, _, false>::new(low, range, bits, after)),
         (false, _) => boxed!(state, bits => Rare::<u64, _, true>::new(low, range, bits, after)),

@@ -3,12 +3,12 @@
 
 use crate::handle::{self, NdArray};
 use crate::random::{BitStream, KeptNormal};
-use crate::random_draw::{boxed, draw_now, new_array, or_numpy, to_numpy};
+use crate::random_draw::{boxed, draw, draw_now, new_array, or_numpy, to_numpy};
 use crate::random_parameters::{dense, shape_of};
 use crate::{convert, errors};
 use numloom_ir::DType;
 use numloom_library::{LibraryOp, RawView};
-use numloom_random::binomial::multinomial;
+use numloom_random::binomial::{self, multinomial};
 use numloom_random::draw::KeptAfter;
 use numloom_random::gamma::{self, Normals, Ziggurat};
 use numloom_random::hypergeometric;
@@ -48,12 +48,13 @@ unsafe fn rows<T>(view: &RawView, k: usize) -> std::slice::ChunksExactMut<'_, T>
 
 /// `size` multinomials of `n` trials; the probabilities are checked.
 #[pyfunction]
-#[pyo3(signature = (stream, n, pvals, size))]
+#[pyo3(signature = (stream, n, pvals, size, legacy = false))]
 fn draw_multinomial<'py>(
     stream: &Bound<'py, BitStream>,
     n: i64,
     pvals: Object<'_, 'py>,
     size: Option<Object<'_, 'py>>,
+    legacy: bool,
 ) -> PyResult<Py<PyAny>> {
     let py = stream.py();
     let p = doubles(pvals)?;
@@ -62,16 +63,22 @@ fn draw_multinomial<'py>(
         return Err(to_numpy("pvals"));
     }
     let out = new_array(py, &shape_of_rows(size, p.len())?, DType::I64)?;
-    draw_now(py, stream.get(), &out, move |state, after| {
+    draw(py, stream.get(), &out, move |state, after| {
         // SAFETY: the rows are the view's.
         boxed!(state, bits => unsafe { Pass::new(bits, after, move |b, view| {
             for row in rows::<i64>(view, p.len()) {
                 row.fill(0);
-                multinomial(b, n, &p, row);
+                multinomial(b, n, &p, legacy, row);
             }
         }) })
     })?;
     handle::wrap(py, out)
+}
+
+/// Draws binomials as NumPy's generators do from 2.5 on.
+#[pyfunction]
+fn correct_binomials(on: bool) {
+    binomial::correct_series(on);
 }
 
 /// Kahan's sum.
@@ -104,12 +111,8 @@ fn draw_dirichlet<'py>(
         return Err(to_numpy("alpha"));
     }
     let out = new_array(py, &shape_of_rows(size, alpha.len())?, DType::F64)?;
-    let cell = KeptAfter::default();
-    if let Some(kept) = kept {
-        *cell.lock() = *kept.get().0.lock();
-    }
-    let shared = cell.clone();
-    draw_now(py, stream.get(), &out, move |state, after| {
+    let shared = kept.map_or_else(KeptAfter::default, |kept| kept.get().0.clone());
+    draw(py, stream.get(), &out, move |state, after| {
         // SAFETY: the rows are the view's.
         boxed!(state, bits => unsafe { Pass::new(bits, after, move |b, view| {
             let mut kept = *shared.lock();
@@ -123,9 +126,6 @@ fn draw_dirichlet<'py>(
             *shared.lock() = kept;
         }) })
     })?;
-    if let Some(kept) = kept {
-        *kept.get().0.lock() = *cell.lock();
-    }
     handle::wrap(py, out)
 }
 
@@ -183,7 +183,7 @@ fn draw_from_urn<'py>(
         return Err(to_numpy("colors"));
     }
     let out = new_array(py, &shape_of_rows(size, colors.len())?, DType::I64)?;
-    draw_now(py, stream.get(), &out, move |state, after| {
+    draw(py, stream.get(), &out, move |state, after| {
         // SAFETY: the rows are the view's.
         boxed!(state, bits => unsafe { Pass::new(bits, after, move |b, view| {
             let balls = |(k, &c): (usize, &i64)| std::iter::repeat_n(k as u32, c as usize);
@@ -215,7 +215,7 @@ fn draw_gamma_f32<'py>(
         return Ok((x as f64).into_pyobject(py)?.into_any().unbind());
     };
     let out = new_array(py, &shape_of(size)?, DType::F32)?;
-    draw_now(py, stream.get(), &out, move |state, after| {
+    draw(py, stream.get(), &out, move |state, after| {
         // SAFETY: the elements are the view's.
         boxed!(state, bits => unsafe { Pass::new(bits, after, move |b, view| {
             rows::<f32>(view, 1).for_each(|x| x[0] = gamma::standard_gamma_f32(b, shape));
@@ -229,7 +229,7 @@ fn draw_gamma_f32<'py>(
 fn draw_orders<'py>(stream: &Bound<'py, BitStream>, n: usize, lanes: usize) -> PyResult<Py<PyAny>> {
     let py = stream.py();
     let out = new_array(py, &[lanes, n], DType::I64)?;
-    draw_now(py, stream.get(), &out, move |state, after| {
+    draw(py, stream.get(), &out, move |state, after| {
         // SAFETY: the rows are the view's.
         boxed!(state, bits => unsafe { Pass::new(bits, after, move |b, view| {
             for row in rows::<i64>(view, n) {
@@ -246,7 +246,7 @@ fn draw_orders<'py>(stream: &Bound<'py, BitStream>, n: usize, lanes: usize) -> P
 fn draw_sample<'py>(stream: &Bound<'py, BitStream>, all: usize, size: usize, shuffled: bool) -> PyResult<Py<PyAny>> {
     let py = stream.py();
     let out = new_array(py, &[size], DType::I64)?;
-    draw_now(py, stream.get(), &out, move |state, after| {
+    draw(py, stream.get(), &out, move |state, after| {
         // SAFETY: the elements are the view's.
         boxed!(state, bits => unsafe { Pass::new(bits, after, move |b, view| {
             let places = shuffle::sample(b, all, size, shuffled);
@@ -308,6 +308,7 @@ unsafe fn shuffle_view<B: numloom_random::Bits>(bits: &mut B, view: &RawView) {
 
 pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(draw_multinomial, m)?)?;
+    m.add_function(wrap_pyfunction!(correct_binomials, m)?)?;
     m.add_function(wrap_pyfunction!(draw_dirichlet, m)?)?;
     m.add_function(wrap_pyfunction!(draw_from_urn, m)?)?;
     m.add_function(wrap_pyfunction!(draw_gamma_f32, m)?)?;

@@ -3,6 +3,8 @@
 
 use crate::bits::Bits;
 
+/// Elements from which on it is worth to read ahead.
+pub const WORTH: usize = 128;
 /// Words of a block.
 pub const BLOCK: usize = 1024;
 

@@ -3,6 +3,15 @@
 
 use crate::bits::Bits;
 use crate::discrete::{floor_i64, to_i64};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Whether a generator's last test is by the corrected series, as NumPy has it from 2.5 on. `RandomState` keeps the old.
+static CORRECTED: AtomicBool = AtomicBool::new(false);
+
+/// For a NumPy whose generators draw binomials by the corrected series. Before the first draw.
+pub fn correct_series(on: bool) {
+    CORRECTED.store(on, Ordering::Relaxed);
+}
 
 /// What depends on the parameters alone.
 #[derive(Clone, Copy)]
@@ -37,6 +46,7 @@ struct Btpe {
     p2: f64,
     p3: f64,
     p4: f64,
+    corrected: bool,
 }
 
 impl Binomial {
@@ -54,7 +64,7 @@ impl Binomial {
             let bound = np + 10.0 * (np * q + 1.0).sqrt();
             Method::Inversion { q, none, bound: to_i64(if x < bound { x } else { bound }) }
         } else {
-            Method::Rejection(Btpe::new(n, small))
+            Method::Rejection(Btpe::new(n, small, !legacy && CORRECTED.load(Ordering::Relaxed)))
         };
         let swapped = swapped && !matches!(method, Method::Nothing);
         Binomial { n, p: small, swapped, method }
@@ -87,7 +97,7 @@ impl Binomial {
 }
 
 impl Btpe {
-    fn new(n: i64, p: f64) -> Btpe {
+    fn new(n: i64, p: f64, corrected: bool) -> Btpe {
         let x = n as f64;
         let r = if p < 1.0 - p { p } else { 1.0 - p };
         let q = 1.0 - r;
@@ -103,7 +113,7 @@ impl Btpe {
         let lamr = a * (1.0 + a / 2.0);
         let p2 = p1 * (1.0 + 2.0 * c);
         let p3 = p2 + c / laml;
-        Btpe { r, q, m, p1, xm, xl, xr, c, laml, lamr, p2, p3, p4: p3 + c / lamr }
+        Btpe { r, q, m, p1, xm, xl, xr, c, laml, lamr, p2, p3, p4: p3 + c / lamr, corrected }
     }
 
     fn draw<B: Bits>(&self, bits: &mut B, n: i64) -> i64 {
@@ -166,28 +176,32 @@ impl Btpe {
         let f1 = m as f64 + 1.0;
         let z = n as f64 + 1.0 - m as f64;
         let w = n as f64 - y as f64 + 1.0;
+        // The paper has two digits changed places, and two signs wrong.
+        let (first, sign) = if self.corrected { (13860., -1.) } else { (13680., 1.) };
         let term = |x: f64| {
             let x2 = x * x;
-            (13680. - (462. - (132. - (99. - 140. / x2) / x2) / x2) / x2) / x / 166320.
+            (first - (462. - (132. - (99. - 140. / x2) / x2) / x2) / x2) / x / 166320.
         };
         let limit = self.xm * (f1 / x1).ln()
             + ((n - m) as f64 + 0.5) * (z / w).ln()
             + (y - m) as f64 * (w * r / (x1 * q)).ln()
             + term(f1)
             + term(z)
-            + term(x1)
-            + term(w);
+            + sign * term(x1)
+            + sign * term(w);
         !(a > limit)
     }
 }
 
-/// One multinomial: how many of `n` fall to each probability; `RandomState` draws it alike. `out` is zero before.
-pub fn multinomial<B: Bits>(bits: &mut B, n: i64, p: &[f64], out: &mut [i64]) {
+/// One multinomial: how many of `n` fall to each probability. `out` is zero before. `RandomState` draws it alike, until
+/// NumPy corrected the series for generators only: `legacy` is for it from then on.
+pub fn multinomial<B: Bits>(bits: &mut B, n: i64, p: &[f64], legacy: bool, out: &mut [i64]) {
+    let legacy = legacy && CORRECTED.load(Ordering::Relaxed);
     let mut left = n;
     let mut p_left = 1.0;
     let Some(last) = p.len().checked_sub(1) else { return };
     for j in 0..last {
-        out[j] = Binomial::new(left, p[j] / p_left, false).draw(bits);
+        out[j] = Binomial::new(left, p[j] / p_left, legacy).draw(bits);
         left -= out[j];
         if left <= 0 {
             break;

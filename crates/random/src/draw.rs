@@ -1,6 +1,6 @@
 //! Arrays drawn element by element, in one pass: distributions with parameters, which may be arrays too.
 
-use crate::ahead::{Ahead, Wide};
+use crate::ahead::{Ahead, WORTH, Wide};
 use crate::bits::Bits;
 use crate::generator::{After, Stream};
 use crate::legacy::Kept;
@@ -104,7 +104,8 @@ impl<B: Stream> LibraryOp for OneByOne<B> {
 
     unsafe fn run(&self, args: &Args, _phase: usize, _tile: usize) -> Result<(), LibraryError> {
         let out = &args.outs[0];
-        let end = if B::COPIES && self.what.is_wide() {
+        let count: usize = out.shape.iter().product();
+        let end = if B::COPIES && count >= WORTH && self.what.is_wide() {
             let mut words = Wide::new(&self.bits);
             self.draw(&mut words, out);
             words.finish()

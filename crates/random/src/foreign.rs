@@ -62,16 +62,16 @@ impl Bits for Foreign {
 pub fn interface(state: *mut BitGen) -> Interface {
     // SAFETY (of the functions): they are called with the state they were given out with, under its lock.
     unsafe extern "C" fn next_u64(state: *mut c_void) -> u64 {
-        crate::with_bits!(&mut *state.cast::<BitGen>(), b => b.next_u64())
+        crate::with_bits!((*state.cast::<BitGen>()).settled(), b => b.next_u64())
     }
     unsafe extern "C" fn next_u32(state: *mut c_void) -> u32 {
-        crate::with_bits!(&mut *state.cast::<BitGen>(), b => b.next_u32())
+        crate::with_bits!((*state.cast::<BitGen>()).settled(), b => b.next_u32())
     }
     unsafe extern "C" fn next_f64(state: *mut c_void) -> f64 {
-        crate::with_bits!(&mut *state.cast::<BitGen>(), b => b.next_f64())
+        crate::with_bits!((*state.cast::<BitGen>()).settled(), b => b.next_f64())
     }
     unsafe extern "C" fn next_raw(state: *mut c_void) -> u64 {
-        crate::with_bits!(&mut *state.cast::<BitGen>(), b => b.next_raw())
+        crate::with_bits!((*state.cast::<BitGen>()).settled(), b => b.next_raw())
     }
     Interface { state: state.cast(), next_u64, next_u32, next_f64, next_raw }
 }

@@ -17,6 +17,8 @@ pub enum BitGen {
     Sfc64(Sfc64),
     Mt19937(Box<Mt19937>),
     Foreign(Foreign),
+    /// Draws that have not run yet leave the state behind.
+    Owed(Owed),
 }
 
 /// Runs the expression with the generator's own type.
@@ -33,6 +35,8 @@ macro_rules! with_bits {
                 $body
             }
             $crate::BitGen::Foreign($bits) => $body,
+            // Whoever draws has settled it.
+            $crate::BitGen::Owed(_) => unreachable!(),
         }
     };
 }
@@ -68,6 +72,35 @@ impl BitGen {
     /// Whether any distance is skipped at once.
     pub fn jumps(&self) -> bool {
         matches!(self, BitGen::Pcg64(_) | BitGen::Pcg64Dxsm(_) | BitGen::Philox(_))
+    }
+}
+
+/// Whoever knows the draws that are still to run.
+pub trait Settle: Send + Sync {
+    /// Waits for them; the state after them.
+    fn settle(&self) -> BitGen;
+}
+
+#[derive(Clone)]
+pub struct Owed(pub Arc<dyn Settle>);
+
+impl std::fmt::Debug for Owed {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Owed")
+    }
+}
+
+impl BitGen {
+    pub fn is_owed(&self) -> bool {
+        matches!(self, BitGen::Owed(_))
+    }
+
+    /// The state itself, after a wait if it is owed.
+    pub fn settled(&mut self) -> &mut BitGen {
+        if let BitGen::Owed(owed) = self {
+            *self = owed.0.settle();
+        }
+        self
     }
 }
 

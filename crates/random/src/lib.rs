@@ -37,4 +37,4 @@ pub mod table;
 pub mod ziggurat_tables;
 
 pub use bits::Bits;
-pub use generator::{After, BitGen, Stream};
+pub use generator::{After, BitGen, Owed, Settle, Stream};

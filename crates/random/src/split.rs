@@ -8,7 +8,7 @@
 //! there on they are the same. That gives every tile its first word and the place of its first element, and the third
 //! phase draws.
 
-use crate::ahead::{Ahead, BLOCK, Narrow, Wide};
+use crate::ahead::{Ahead, BLOCK, Narrow, WORTH, Wide};
 use crate::bits::Bits;
 use crate::generator::{After, Stream};
 use crate::samplers::Sampler;
@@ -127,7 +127,7 @@ impl<S: Sampler, B: Stream> Split<S, B> {
     /// Draws `count` elements from `bits`; answers the state after them.
     unsafe fn draw(&self, bits: &B, out: *mut S::Out, count: usize) -> B {
         let out = std::slice::from_raw_parts_mut(out, count);
-        if !B::COPIES {
+        if !B::COPIES || count < WORTH {
             let mut bits = bits.clone();
             out.iter_mut().for_each(|x| *x = self.sampler.sample(&mut bits));
             return bits;

@@ -146,18 +146,20 @@ pub fn exchanged(a: *mut u8, b: *mut u8) {
     }
 }
 
-/// Somebody reads the array.
-pub fn read(store: &Store, now: u64) {
+/// Somebody reads the array. Its instances are shown to `found`.
+pub fn read(store: &Store, now: u64, mut found: impl FnMut(u64)) {
     let mut table = TABLE.lock();
     let at = store.ptr() as usize;
     if let Some(i) = table.instances.get_mut(&at) {
         (i.reads, i.last_read) = (i.reads + 1, now);
+        found(i.id);
         return;
     }
     // In several memories it has no address of its own.
     let store = store as *const Store as usize;
     for i in table.instances.values_mut().filter(|i| i.store == store) {
         (i.reads, i.last_read) = (i.reads + 1, now);
+        found(i.id);
     }
 }
 

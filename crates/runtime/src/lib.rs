@@ -45,7 +45,7 @@ pub mod memory;
 mod packed;
 mod piecemeal;
 mod placed;
-mod pool;
+pub mod pool;
 mod prepare;
 mod ranges;
 mod rectangles;

@@ -98,8 +98,8 @@ fn system_capacity() -> usize {
 thread_local! {
     /// Bytes promised to this thread for the instances it is about to make.
     static PROMISED: Cell<usize> = const { Cell::new(0) };
-    /// This thread binds a task, which counts as busy meanwhile.
-    static BINDING: Cell<bool> = const { Cell::new(false) };
+    /// Tasks that this thread binds or runs, one inside another; they count as busy meanwhile.
+    static INSIDE: Cell<usize> = const { Cell::new(0) };
 }
 
 /// Allocations until one is made to fail; negative: none is. For tests.
@@ -148,12 +148,18 @@ impl NoMemory {
     }
 }
 
-/// Runs `work` as the binding of a task.
-pub fn while_binding<T>(work: impl FnOnce() -> T) -> T {
-    let before = BINDING.replace(true);
-    let out = work();
-    BINDING.set(before);
-    out
+/// Runs `work` as part of a task: its binding or a tile.
+#[inline]
+pub fn inside_a_task<T>(work: impl FnOnce() -> T) -> T {
+    struct Left;
+    impl Drop for Left {
+        fn drop(&mut self) {
+            INSIDE.set(INSIDE.get() - 1);
+        }
+    }
+    INSIDE.set(INSIDE.get() + 1);
+    let _left = Left;
+    work()
 }
 
 /// Room for several instances at once, so that two tasks cannot each hold half of what they need.
@@ -235,11 +241,8 @@ pub fn take_anyway(bytes: usize) {
     stats::LIVE_BYTES.fetch_add(bytes as u64, Ordering::AcqRel);
 }
 
-/// Counts memory that library operations need beside their arrays, or give back. It is theirs whether it fits or not.
-pub fn count_scratch(bytes: isize) {
-    if bytes < 0 {
-        return give(Memory::System, bytes.unsigned_abs());
-    }
+/// Takes bytes of SYSTEM_MEM that library operations need beside their arrays: theirs whether they fit or not.
+pub fn take_for_scratch(bytes: usize) {
     note_level(stats::LIVE_BYTES.fetch_add(bytes as u64, Ordering::AcqRel) + bytes as u64);
 }
 
@@ -285,7 +288,7 @@ pub fn make_room(bytes: usize) -> bool {
             return true;
         }
         let missing = (Memory::System.live() + bytes).saturating_sub(Memory::System.capacity());
-        if SCHEDULER.assist(BINDING.get()) || placed::evict(Memory::System, missing) || spill::evict(missing) {
+        if SCHEDULER.assist(INSIDE.get()) || placed::evict(Memory::System, missing) || spill::evict(missing) {
             continue;
         }
         return try_take(Memory::System, bytes);
@@ -294,7 +297,7 @@ pub fn make_room(bytes: usize) -> bool {
 
 /// Waits, as a task that is being bound, until something changes.
 pub fn wait_for_others() {
-    if !SCHEDULER.assist(true) {
+    if !SCHEDULER.assist(INSIDE.get().max(1)) {
         std::thread::yield_now();
     }
 }

@@ -61,6 +61,16 @@ pub fn allocate_at_once(nbytes: usize) -> Option<*mut u8> {
     got
 }
 
+/// Memory that a library operation needs beside its arrays. It goes back with `free`.
+pub fn lend(nbytes: usize) -> Option<*mut u8> {
+    let size = rounded(nbytes);
+    let got = if size < MAPPED { heap(size) } else { BLOCKS.take(size) };
+    if got.is_some() {
+        memory::take_for_scratch(size);
+    }
+    got
+}
+
 /// Memory of the socket whose core this thread runs on, or of another one, if one has room.
 pub fn allocate_near(nbytes: usize) -> Option<(*mut u8, Memory)> {
     let size = reserved::rounded(nbytes);
@@ -107,7 +117,7 @@ pub unsafe fn free_in(memory: Memory, ptr: *mut u8, nbytes: usize) {
 }
 
 /// # Safety
-/// `ptr` must come from `allocate(nbytes)` and not be used afterwards.
+/// `ptr` must come from `allocate(nbytes)` or `lend(nbytes)` and not be used afterwards.
 pub unsafe fn free(ptr: *mut u8, nbytes: usize) {
     let size = rounded(nbytes);
     if size < MAPPED {
@@ -168,6 +178,15 @@ mod tests {
         assert_eq!(a, b);
         assert_eq!(unsafe { *b }, 7);
         unsafe { free(b, 3 << 20) };
+    }
+
+    #[test]
+    fn what_is_lent_comes_back_warm() {
+        let a = lend(5 << 20).unwrap();
+        unsafe { free(a, 5 << 20) };
+        assert_eq!(lend(5 << 20), Some(a));
+        unsafe { free(a, 5 << 20) };
+        assert_eq!(lend(usize::MAX / 2), None);
     }
 
     #[test]

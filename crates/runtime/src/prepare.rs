@@ -37,7 +37,7 @@ type Result<T> = std::result::Result<T, ExecError>;
 
 /// Memory and addresses for a task. All its new instances get room at once or not at all.
 pub fn prepare(work: &Work) -> Result<Prepared> {
-    memory::while_binding(|| bound(work))
+    memory::inside_a_task(|| bound(work))
 }
 
 fn bound(work: &Work) -> Result<Prepared> {

@@ -16,6 +16,7 @@ use numloom_library::Form;
 use numloom_profile::kinds::{MemoryKind, Reason, traits};
 use numloom_profile::record::{Born, Bound, OperationRecord, TaskRecord};
 use numloom_profile::{MemoryLevel, Place, Snapshot, memory_id, nvtx};
+use smallvec::SmallVec;
 
 pub use numloom_profile::kinds::{Doing, Lane, Use};
 pub use numloom_profile::record::{self, Span, on, small, used};
@@ -126,8 +127,15 @@ pub fn retired(work: &Work, ops: &[Operation], failed: bool) {
         Some(Payload::Chain { .. }) => 1,
         Some(Payload::Opaque) | None => 2,
     };
-    ops.iter().flat_map(|op| op.reads()).for_each(|p| read(&p.store));
-    record.retired(variant, failed, ops.iter().map(operation));
+    let mut instances: SmallVec<[u64; 8]> = SmallVec::new();
+    for p in ops.iter().flat_map(|op| op.reads()).filter(|p| is_told(&p.store)) {
+        ledger::read(&p.store, record::now(), |id| {
+            if !instances.contains(&id) {
+                instances.push(id);
+            }
+        });
+    }
+    record.retired(variant, failed, ops.iter().map(operation), &instances);
 }
 
 fn operation(op: &Operation) -> OperationRecord {
@@ -213,10 +221,14 @@ pub fn died(i: &Instance) {
     record::died(memory_number(i.memory), i.id, i.reads, i.memory.live().saturating_sub(i.bytes));
 }
 
+fn is_told(store: &Store) -> bool {
+    on() && store.nbytes() >= ledger::TRACKED
+}
+
 /// Somebody reads the store.
 pub fn read(store: &Store) {
-    if on() && store.nbytes() >= ledger::TRACKED {
-        ledger::read(store, record::now());
+    if is_told(store) {
+        ledger::read(store, record::now(), |_| ());
     }
 }
 

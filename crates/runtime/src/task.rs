@@ -3,6 +3,7 @@
 use crate::chain::{ChainPlan, ChainRun};
 use crate::error::{ErrorKind, ExecError};
 use crate::mapper::Mapping;
+use crate::memory;
 use crate::operation::{Kind, Operation};
 use crate::piecemeal;
 use crate::plan::FusedPlan;
@@ -122,7 +123,7 @@ impl Job for Work {
 
     fn run(&self, prepared: &Prepared, phase: usize, tile: usize) -> Result<(), ExecError> {
         // SAFETY, of all: the analysis ordered this task after everything that touches what it writes.
-        let ran = match prepared {
+        let ran = memory::inside_a_task(|| match prepared {
             Prepared::Launch(l) => {
                 self.flags.fetch_or(unsafe { l.run(phase, tile) }, Ordering::Relaxed);
                 Ok(())
@@ -154,7 +155,7 @@ impl Job for Work {
                 ran
             }
             Prepared::Done => Ok(()),
-        };
+        });
         if let Some(record) = &self.record {
             record.tile();
         }

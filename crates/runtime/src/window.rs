@@ -74,10 +74,10 @@ enum Reason {
 /// Most operations of a loop over slices that are kept to become one task: some tens of milliseconds of recording.
 const LONGEST_KEPT: usize = 1 << 16;
 
-/// A library operation on so many elements takes longer than recording many. It is handed to a GPU at once, with all
-/// that was recorded before it: the GPU works while Python records on, and a loop with one in it is cut in the same
+/// A library operation on so many smallest tiles takes longer than recording many. It is handed to a GPU at once, with
+/// all that was recorded before it: the GPU works while Python records on, and a loop with one in it is cut in the same
 /// place every time.
-const HEAVY: usize = 1 << 20;
+const HEAVY: usize = 64;
 
 /// On the CPU so many of them stay in the window, with what was recorded between them: by then a loop has bound its
 /// names anew, and what only its last round used needs no memory.
@@ -350,7 +350,7 @@ impl Window {
 }
 
 fn is_heavy(op: &Operation) -> bool {
-    matches!(op.kind, Kind::Library(_)) && prepare::elements_of(op) >= HEAVY
+    matches!(op.kind, Kind::Library(_)) && prepare::elements_of(op) >= HEAVY * numloom_config::current().min_cpu_chunk
 }
 
 /// Tasks launched and, most of them, not over.

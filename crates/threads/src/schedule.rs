@@ -28,7 +28,7 @@ pub struct Scheduler<J: Job> {
     in_flight: AtomicUsize,
     /// Tasks taken from the queue and not over: they hold memory, or are about to.
     busy: AtomicUsize,
-    /// Of those, the ones whose binding waits in `assist`.
+    /// Of those, the ones that wait in `assist` to go on.
     starving: AtomicUsize,
     /// All others starved when one that binds was sent to try once more, and nobody came or woke since.
     alone: AtomicBool,
@@ -175,13 +175,14 @@ impl<J: Job> Scheduler<J> {
 
     /// For a thread that needs what busy tasks hold: runs tiles of one that is bound, or waits until something
     /// changes. False when no other task is busy but such as wait here, too; then one of those gives up.
-    /// `binding`: the thread binds a task itself; it is told so only after it tried in vain with nobody else about.
-    pub fn assist(&self, binding: bool) -> bool {
+    /// `inside`: tasks that the thread binds or runs itself, which end only when it goes on; it is told so only after it
+    /// tried in vain with nobody else about.
+    pub fn assist(&self, inside: usize) -> bool {
         let mut ready = self.ready.lock();
-        let starving = self.starving.load(Ordering::Acquire) + binding as usize;
+        let starving = self.starving.load(Ordering::Acquire) + inside;
         if self.busy.load(Ordering::Acquire) <= starving {
             // What it tried before may have failed for a task that is over by now.
-            return binding && !self.alone.swap(true, Ordering::AcqRel);
+            return inside > 0 && !self.alone.swap(true, Ordering::AcqRel);
         }
         let bound = ready.iter().find(|t| t.is_bound() && t.has_tiles()).cloned();
         if let Some(task) = bound {
@@ -189,12 +190,12 @@ impl<J: Job> Scheduler<J> {
             self.run_tiles(&task, None, false);
             return true;
         }
-        self.starving.fetch_add(binding as usize, Ordering::AcqRel);
+        self.starving.fetch_add(inside, Ordering::AcqRel);
         self.watchers.fetch_add(1, Ordering::AcqRel);
         self.changed.wait(&mut ready);
         self.watchers.fetch_sub(1, Ordering::AcqRel);
-        self.starving.fetch_sub(binding as usize, Ordering::AcqRel);
-        if binding {
+        self.starving.fetch_sub(inside, Ordering::AcqRel);
+        if inside > 0 {
             self.alone.store(false, Ordering::Release);
         }
         true

@@ -12,6 +12,7 @@ from numloom import _core
 from numloom._core import Unsupported
 from numloom._fallback import native_in
 from numloom._indexing import take_along_axis
+from numloom._numpy_version import NUMPY_2_5
 from numloom.linalg._operands import LinAlgError, adjoint, complex_type, factor, matrices, real_type, square_matrices
 
 native = native_in("linalg.", numpy.linalg)
@@ -100,6 +101,11 @@ def _finite_square(a: Any) -> Any:
     return a, dtype
 
 
+def _may_be_real(dtype: Any) -> bool:
+    """Whether eigenvalues of such a matrix are real numbers where they can be."""
+    return dtype.kind != "c" and not NUMPY_2_5
+
+
 def _real(x: Any) -> Any:
     """The real part, in NumPy's layout."""
     return x.real.copy() if x.dtype == numpy.complex64 else x.real
@@ -110,7 +116,7 @@ def eig(a: Any) -> Any:
     a, dtype = _finite_square(a)
     kind = complex_type(dtype)
     values, vectors = factor("eig", [a], (a.shape[:-1], kind), (a.shape, kind), wait=True)
-    if dtype.kind != "c" and (values.imag == 0.0).all():
+    if _may_be_real(dtype) and (values.imag == 0.0).all():
         return EigResult(_real(values), _real(vectors))
     return EigResult(values, vectors)
 
@@ -119,6 +125,6 @@ def eig(a: Any) -> Any:
 def eigvals(a: Any) -> Any:
     a, dtype = _finite_square(a)
     values = factor("eigvals", [a], (a.shape[:-1], complex_type(dtype)), wait=True)[0]
-    if dtype.kind != "c" and (values.imag == 0.0).all():
+    if _may_be_real(dtype) and (values.imag == 0.0).all():
         return _real(values)
     return values

@@ -6,7 +6,9 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from numloom._core import Unsupported, distribution_rows, draw_distribution
+import numpy
+
+from numloom._core import Unsupported, distribution_rows, draw_distribution, draw_standard
 from numloom._fallback import native_names, on_host
 
 ROWS = dict(distribution_rows())
@@ -32,6 +34,19 @@ def distribution(original: type, name: str, row: str) -> Callable[..., Any]:
             return draw_distribution(self._stream, self._kept, place, args, kwargs)
         except Unsupported:
             return other(self, *args, **kwargs)
+
+    return dressed(method, original, name)
+
+
+def standard(original: type, name: str, kind: str) -> Callable[..., Any]:
+    """The method `name` of a standard distribution without parameters."""
+    other = through_twin(name, f"random.{original.__name__}.{name}")
+
+    def method(self: Any, size: Any = None, dtype: Any = None, out: Any = None) -> Any:
+        try:
+            return draw_standard(self._stream, kind, size, dtype, out)
+        except Unsupported:
+            return other(self, size, numpy.float64 if dtype is None else dtype, out)
 
     return dressed(method, original, name)
 

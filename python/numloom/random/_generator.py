@@ -20,9 +20,9 @@ from numloom._core import (
     draw_standard,
     ndarray,
 )
-from numloom.random import _choice, _orders
+from numloom.random import _choice, _multivariate, _orders
 from numloom.random._bit_generators import PCG64, stream_of
-from numloom.random._drawing import ROWS, distribution, native, through_twin
+from numloom.random._drawing import ROWS, distribution, native, standard
 from numloom.random._integers import integers
 
 _ORIGINAL = numpy.random.Generator
@@ -54,13 +54,8 @@ class Generator(_ORIGINAL):
     def spawn(self, n_children: int) -> list[Any]:
         return [type(self)(child) for child in self.bit_generator.spawn(n_children)]
 
-    @_native
-    def random(self, size: Any = None, dtype: Any = numpy.float64, out: Any = None) -> Any:
-        return draw_standard(self._stream, "random", size, dtype, out)
-
-    @_native
-    def standard_normal(self, size: Any = None, dtype: Any = numpy.float64, out: Any = None) -> Any:
-        return draw_standard(self._stream, "normal", size, dtype, out)
+    random = standard(_ORIGINAL, "random", "random")
+    standard_normal = standard(_ORIGINAL, "standard_normal", "normal")
 
     @_native
     def standard_exponential(
@@ -131,6 +126,21 @@ class Generator(_ORIGINAL):
         return draw_from_urn(self._stream, colors.tolist(), int(nsample), size, method == "count")
 
     @_native
+    def multivariate_normal(
+        self,
+        mean: Any,
+        cov: Any,
+        size: Any = None,
+        check_valid: Any = "warn",
+        tol: float = 1e-8,
+        *,
+        method: str = "svd",
+    ) -> Any:
+        given = _multivariate.Normal(mean, cov, size)
+        factor = given.factor(check_valid, tol, _multivariate.METHODS.get(method))
+        return given.placed(draw_standard(self._stream, "normal", given.shape), factor)
+
+    @_native
     def shuffle(self, x: Any, axis: int = 0) -> None:
         _orders.shuffle(self._stream, x, axis)
 
@@ -155,11 +165,6 @@ _standard_gamma = distribution(_ORIGINAL, "standard_gamma", "standard_gamma")
 for _name in ROWS:
     if not _name.startswith("legacy_") and _name != "standard_gamma":
         setattr(Generator, _name, distribution(_ORIGINAL, _name, _name))
-for _name in ("multivariate_normal",):
-    _method: Any = through_twin(_name, "random.Generator." + _name)
-    _method.__name__, _method.__doc__ = _name, getattr(_ORIGINAL, _name).__doc__
-    _method.__wrapped__ = getattr(_ORIGINAL, _name)
-    setattr(Generator, _name, _method)
 
 
 def _remade(bit_generator: Any, constructor: Any = None) -> Generator:

@@ -12,9 +12,9 @@ import numpy.random
 
 import numloom
 from numloom._core import KeptNormal, Unsupported, draw_dirichlet, draw_integers, draw_multinomial, draw_standard
-from numloom.random import _choice, _orders
+from numloom.random import _choice, _multivariate, _orders
 from numloom.random._bit_generators import MT19937, stream_of
-from numloom.random._drawing import ROWS, distribution, native, through_twin
+from numloom.random._drawing import ROWS, distribution, native
 from numloom.random._integers import integers
 
 _ORIGINAL = numpy.random.RandomState
@@ -47,13 +47,13 @@ class RandomState(_ORIGINAL):
         """NumPy's `RandomState` over the same stream; the normal that was kept goes there and comes back."""
         twin = _ORIGINAL(self._bit_generator)
         state = self._bit_generator.state
-        kept = self._kept.get
+        kept = self._kept.get(self._stream)
         twin.set_state({**state, "has_gauss": int(kept is not None), "gauss": kept or 0.0})
         try:
             yield twin
         finally:
             after = twin.get_state(legacy=False)
-            self._kept.set(after["gauss"] if after["has_gauss"] else None)
+            self._kept.set(self._stream, after["gauss"] if after["has_gauss"] else None)
 
     def __reduce__(self) -> Any:
         return _remade, (self._bit_generator,), self.get_state(legacy=False)
@@ -62,7 +62,7 @@ class RandomState(_ORIGINAL):
         if not isinstance(self._bit_generator, MT19937 | numpy.random.MT19937):
             raise TypeError("can only re-seed a MT19937 BitGenerator")
         self._bit_generator._legacy_seeding(seed)
-        self._kept.set(None)
+        self._kept.set(self._stream, None)
 
     def get_state(self, legacy: bool = True) -> Any:
         state: Any = self._bit_generator.state
@@ -74,7 +74,7 @@ class RandomState(_ORIGINAL):
                 stacklevel=2,
             )
             legacy = False
-        kept = self._kept.get
+        kept = self._kept.get(self._stream)
         state["has_gauss"], state["gauss"] = int(kept is not None), 0.0 if kept is None else kept
         if legacy and not isinstance(self._bit_generator, MT19937 | numpy.random.MT19937):
             raise ValueError("legacy can only be True when the underlying bitgenerator is an instance of MT19937.")
@@ -98,7 +98,7 @@ class RandomState(_ORIGINAL):
             state = words
         gauss, has_gauss = float(state.get("gauss", 0.0)), int(state.get("has_gauss", 0))
         self._bit_generator.state = state
-        self._kept.set(gauss if has_gauss else None)
+        self._kept.set(self._stream, gauss if has_gauss else None)
 
     def __setstate__(self, state: Any) -> None:
         self.set_state(state)
@@ -163,11 +163,19 @@ class RandomState(_ORIGINAL):
     def multinomial(self, n: Any, pvals: Any, size: Any = None) -> Any:
         if not isinstance(n, int | numpy.integer):
             raise Unsupported("n")
-        return draw_multinomial(self._stream, int(n), pvals, size)
+        return draw_multinomial(self._stream, int(n), pvals, size, True)
 
     @_native
     def dirichlet(self, alpha: Any, size: Any = None) -> Any:
         return draw_dirichlet(self._stream, self._kept, alpha, size)
+
+    @_native
+    def multivariate_normal(
+        self, mean: Any, cov: Any, size: Any = None, check_valid: Any = "warn", tol: float = 1e-8
+    ) -> Any:
+        given = _multivariate.Normal(mean, cov, size)
+        factor = given.factor(check_valid, tol, _multivariate.legacy)
+        return given.placed(self.standard_normal(given.shape), factor)
 
     @_native
     def shuffle(self, x: Any) -> None:
@@ -191,8 +199,3 @@ for _row in ROWS:
     _name = _row.removeprefix("legacy_")
     if hasattr(_ORIGINAL, _name) and (_row != _name or "legacy_" + _name not in ROWS):
         setattr(RandomState, _name, distribution(_ORIGINAL, _name, _row))
-for _name in ("multivariate_normal",):
-    _method: Any = through_twin(_name, "random.RandomState." + _name)
-    _method.__name__, _method.__doc__ = _name, getattr(_ORIGINAL, _name).__doc__
-    _method.__wrapped__ = getattr(_ORIGINAL, _name)
-    setattr(RandomState, _name, _method)

@@ -11,6 +11,7 @@ import numpy
 from numpy.random.bit_generator import ISpawnableSeedSequence
 
 from numloom._core import ndarray, seed_pool, seed_words, to_numpy
+from numloom._numpy_version import NUMPY_2_5
 
 _POOL_SIZE = 4
 _DECIMAL = re.compile(r"[0-9]+")
@@ -41,6 +42,8 @@ def _words(x: Any) -> list[int]:
         raise TypeError("seed must be integer")
     found = []
     for item in x:
+        if NUMPY_2_5 and hasattr(item, "__len__") and not isinstance(item, str):
+            raise TypeError("SeedSequence does not accept nested sequences.")
         found += _words(item)
     return found
 

@@ -7,6 +7,7 @@ from .arrays import assign, clip, convert, copy, create, create_more, view
 from .beyond import function, helper, shared_with_numpy
 from .draws import draw, shuffle
 from .elementwise import binary, chain, chunks, in_place, operator, stencil, unary
+from .families import exact_family, file, rounded_family
 from .folds import cumulate, join, matmul, reduce, ufunc_reduce
 from .indices import gather, gather_by_array, scatter
 from .masks import mask_read, mask_write, select
@@ -47,6 +48,9 @@ WEIGHTS = {
     system: 1,
     statistic: 2,
     percentile: 1,
+    exact_family: 3,
+    rounded_family: 2,
+    file: 1,
     draw: 2,
     shuffle: 1,
     function: 4,

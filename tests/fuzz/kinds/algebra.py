@@ -68,8 +68,13 @@ def transform(g: Generator) -> Step | None:
     axis = rng.randrange(v.ndim)
     options = [f"np.fft.fft({name}, axis={axis})", f"np.fft.ifft({name}, n=12, axis={axis})"]
     options += [f"np.fft.fftn({name}, norm='ortho')", f"np.fft.irfft({name}, n=9, axis={axis})"]
+    options += [f"np.fft.ifftn({name})", f"np.fft.irfftn({name})" if min(v.shape) > 1 else f"np.fft.fftshift({name})"]
+    options += [f"np.fft.hfft({name}, n=8, axis={axis})", f"np.fft.ifftshift({name})"]
+    if v.ndim >= 2:
+        options += [f"np.fft.fft2({name})", f"np.fft.ifft2({name})", f"np.fft.irfft2({name}, s=(4, 6))"]
     if v.dtype.kind != "c":
-        options.append(f"np.fft.rfft({name}, axis={axis})")
+        options += [f"np.fft.rfft({name}, axis={axis})", f"np.fft.rfftn({name})", f"np.fft.ihfft({name}, axis={axis})"]
+        options += [f"np.fft.rfft2({name})" if v.ndim >= 2 else "np.fft.fftfreq(9)", "np.fft.rfftfreq(8)"]
     # A frequency that is not there is zero or a rounding error, as the implementation has it: measured by all of them.
     code = f"np.abs({rng.choice(options)}) + (1 + np.abs({name}).sum())"
     return Step("fft", f"{new} = {code}", (name,), defines=new, approx=True)
@@ -96,5 +101,14 @@ def system(g: Generator) -> Step | None:
         f"np.sort(np.linalg.eigvals({matrix}).real)",
         f"np.linalg.matrix_power(({matrix}) / (1 + np.abs({name}).sum()) ** 2, 3) + 1",
         f"np.linalg.solve(np.stack([{matrix}, 2 * ({matrix})]), np.ones((2, {n}, 1)))",
+        f"np.linalg.eigh({matrix})[0]",
+        f"np.sort(np.linalg.eig({matrix})[0].real)",
+        f"(lambda u, s, v: (u * s) @ v)(*np.linalg.svd({matrix}))",
+        f"np.atleast_1d(np.linalg.cond({matrix}))",
+        f"np.atleast_1d(np.linalg.matrix_rank({matrix})) + 0.5",
+        f"np.linalg.tensorsolve(({matrix}).reshape({n}, 1, 1, {n}), np.ones(({n}, 1)))",
+        f"np.linalg.tensorinv(({matrix}).reshape({n}, 1, {n}, 1)) + 1",
+        f"np.atleast_1d(np.linalg.vector_norm({name})) + np.linalg.matrix_norm({name}) + np.linalg.trace({matrix})",
+        f"np.linalg.matrix_transpose({matrix}) + 0.5",
     ]
     return Step("linalg", f"{new} = {g.rng.choice(options)}", (name,), defines=new, approx=True)

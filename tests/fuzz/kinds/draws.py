@@ -17,7 +17,11 @@ OF_BOTH = [
     "binomial(20, 0.3, {s})", "poisson(4.5, {s})", "chisquare(3, {s})", "laplace(0, 1, {s})", "geometric(0.2, {s})",
     "lognormal(0, 0.5, {s})", "standard_t(4, {s})", "triangular(0, 1, 3, {s})", "weibull(1.5, {s})",
     "vonmises(0.5, 2, {s})", "hypergeometric(9, 7, 5, {s})", "negative_binomial(3, 0.4, {s})", "zipf(2.5, {s})",
-    "choice(17, {s})", "permutation(50)", "multinomial(9, [0.2, 0.3, 0.5], 4)", "dirichlet([1, 2, 3], 5)",
+    "gumbel(0, 1, {s})", "logistic(0, 1, {s})", "logseries(0.4, {s})", "noncentral_chisquare(3, 1, {s})",
+    "f(3, 4, {s})", "noncentral_f(3, 4, 1, {s})", "pareto(2, {s})", "rayleigh(1.5, {s})", "standard_cauchy({s})",
+    "wald(1, 2, {s})", "standard_gamma(2, {s})", "power(2, {s})",
+    "multivariate_normal([1, 2], [[2, 0.5], [0.5, 1]], 5)", "binomial(500, 0.4, {s})", "choice(17, {s})",
+    "permutation(50)", "multinomial(9, [0.2, 0.3, 0.5], 4)", "dirichlet([1, 2, 3], 5)",
 ]  # fmt: skip
 OF_GENERATOR = [
     "random({s})", "random({s}, dtype=np.float32)", "standard_normal({s})", "standard_normal({s}, dtype=np.float32)",

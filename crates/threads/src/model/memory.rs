@@ -32,7 +32,7 @@ impl Hungry {
     /// As `make_room` of the runtime, but without a last try: that must not be needed.
     fn take(&self) -> bool {
         while !self.try_take() {
-            if !self.scheduler.assist(true) {
+            if !self.scheduler.assist(1) {
                 return false;
             }
         }
@@ -82,7 +82,7 @@ fn run_hungry(workers: usize, tasks: &[(usize, &'static [usize])]) {
         };
         let tasks: Vec<_> = tasks.iter().map(task).collect();
         tasks.iter().for_each(|t| scheduler.launch(t, may_stay()));
-        let other = thread::spawn(|| while scheduler.assist(false) {});
+        let other = thread::spawn(|| while scheduler.assist(0) {});
         wait_for_all(scheduler);
         other.join().unwrap();
         for t in &tasks {
@@ -106,4 +106,76 @@ fn more_binders_than_memory_for_two() {
 #[test]
 fn who_never_fits_fails_alone() {
     check(|| run_hungry(2, &[(2, &[2]), (LIMIT + 1, &[1]), (3, &[1]), (4, &[2])]));
+}
+
+shuttle::thread_local! {
+    /// Tasks that this thread binds or runs, as the runtime counts them.
+    static INSIDE: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
+}
+
+/// Takes a unit when it is bound, and one more in each of its tiles.
+struct Growing {
+    scheduler: &'static Scheduler<Growing>,
+    used: Arc<AtomicUsize>,
+    tiles: &'static [usize],
+    held: AtomicUsize,
+}
+
+impl Growing {
+    fn take(&self) -> Result<(), String> {
+        INSIDE.with(|inside| inside.set(inside.get() + 1));
+        let taken = loop {
+            if self.used.fetch_add(1, Ordering::SeqCst) < LIMIT {
+                self.held.fetch_add(1, Ordering::SeqCst);
+                break Ok(());
+            }
+            self.used.fetch_sub(1, Ordering::SeqCst);
+            if !self.scheduler.assist(INSIDE.with(|inside| inside.get())) {
+                break Err("no memory".into());
+            }
+        };
+        INSIDE.with(|inside| inside.set(inside.get() - 1));
+        taken
+    }
+}
+
+impl Job for Growing {
+    type Bound = &'static [usize];
+    type Error = String;
+
+    fn bind(&self) -> Result<Self::Bound, String> {
+        self.take().map(|()| self.tiles)
+    }
+
+    fn phases(bound: &Self::Bound) -> &[usize] {
+        bound
+    }
+
+    fn run(&self, _: &Self::Bound, _: usize, _: usize) -> Result<(), String> {
+        self.take()
+    }
+
+    fn panicked(&self, message: String) -> String {
+        panic!("a check failed inside a job: {message}");
+    }
+
+    fn retire(&self, _: Option<String>) {
+        self.used.fetch_sub(self.held.swap(0, Ordering::SeqCst), Ordering::SeqCst);
+    }
+}
+
+/// Tiles that wait for memory, also those that a thread runs while it waits itself: some fail, none sleeps for ever.
+#[test]
+fn tiles_that_need_more_come_to_an_end() {
+    check(|| {
+        with_workers(2, |scheduler| {
+            let used = Arc::new(AtomicUsize::new(0));
+            let task = |&tiles| Arc::new(Task::new(Growing { scheduler, used: used.clone(), tiles, held: 0.into() }));
+            let tasks: Vec<_> = [[2usize].as_slice(), &[3], &[2, 1], &[1]].iter().map(task).collect();
+            tasks.iter().for_each(|t| scheduler.launch(t, may_stay()));
+            wait_for_all(scheduler);
+            assert!(tasks.iter().all(|t| t.is_over()));
+            assert_eq!(used.load(Ordering::SeqCst), 0, "all given back");
+        });
+    });
 }

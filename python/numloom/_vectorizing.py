@@ -1,0 +1,115 @@
+"""Functions and iterators of the caller's, element by element: `vectorize` and `fromiter`.
+
+Elements go to Python and come back a block at a time, so that nothing as large as the array is made on the host.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy
+
+from . import _core
+from ._boxes import boxes
+from ._core import Unsupported, ndarray, to_numpy
+from ._fallback import direct, native_names, on_host
+from ._joining import concatenate
+from ._operands import operand
+
+# Elements of a block.
+BLOCK = 1 << 14
+
+
+_ORIGINAL: Any = numpy.vectorize
+
+
+class vectorize(_ORIGINAL):
+    __doc__ = numpy.vectorize.__doc__
+    __module__ = "numloom"
+
+    def _vectorize_call(self, func: Callable[..., Any], args: Sequence[Any]) -> Any:
+        """What NumPy does once it knows the function and the arguments that are arrays."""
+        if args and self.signature is None:
+            try:
+                arrays = [operand(a) for a in args]
+                shape = numpy.broadcast_shapes(*[a.shape for a in arrays])
+            except (Unsupported, ValueError):
+                # Elements that are not ours, and shapes whose mismatch NumPy words.
+                pass
+            else:
+                return self._by_blocks(func, arrays, shape)
+        whole = super()._vectorize_call
+        return on_host(lambda *args: whole(func, args), "vectorize", tuple(args), {})
+
+    def _by_blocks(self, func: Callable[..., Any], arrays: list[ndarray], shape: tuple[int, ...]) -> Any:
+        # The first elements say how many results there are, and of which types.
+        firsts = [to_numpy(a[(0,) * a.ndim + (None,)]) if a.size else numpy.empty(0) for a in arrays]
+        ufunc, otypes = self._get_ufunc_and_otypes(func=func, args=firsts)
+        # Arrays that lie the other way round are gone through that way, and so are their results.
+        turned = all(a.flags.f_contiguous for a in arrays if a.ndim) and any(a.ndim > 1 for a in arrays)
+        turned = turned and all(a.shape in ((), shape) for a in arrays)
+        spread = [_core.broadcast_to(a, shape) for a in arrays]
+        if turned:
+            spread, shape = [a.T for a in spread], shape[::-1]
+        made = [_Column(shape, numpy.dtype(t)) for t in otypes]
+        for box in boxes(shape, BLOCK):
+            results = ufunc(*[to_numpy(a[box]).astype(object) for a in spread])
+            for column, result in zip(made, results if ufunc.nout > 1 else (results,)):
+                column.put(box, result)
+        columns = [column.whole.T if turned else column.whole for column in made]
+        return columns[0] if ufunc.nout == 1 else tuple(columns)
+
+
+class _Column:
+    """Where one of a function's results goes: an array of ours, or one of NumPy's if the type is its alone."""
+
+    def __init__(self, shape: tuple[int, ...], dtype: numpy.dtype[Any]) -> None:
+        self._dtype = dtype
+        # The length of texts is that of the longest, which is not known.
+        self._parts: list[tuple[Any, Any]] | None = [] if dtype.kind in "USV" else None
+        try:
+            self._made: Any = _core.empty(shape, dtype)
+        except Unsupported:
+            self._made = numpy.empty(shape, object if self._parts is not None else dtype)
+
+    def put(self, box: tuple[Any, ...], result: Any) -> None:
+        self._made[box] = result if self._parts is not None else numpy.asanyarray(result, dtype=self._dtype)
+
+    @property
+    def whole(self) -> Any:
+        return self._made if self._parts is None else self._made.astype(self._dtype)
+
+
+def fromiter(iter: Any, dtype: Any, count: int = -1, *, like: Any = None) -> Any:
+    try:
+        kind = numpy.dtype(dtype)
+        if like is not None or dtype is None or type(count) is not int:
+            raise Unsupported("an error that NumPy words")
+        made = _core.empty((max(count, 0),), kind)
+        source = iter.__iter__()
+    except (Unsupported, TypeError, AttributeError):
+        named = {} if like is None else {"like": like}
+        return on_host(numpy.fromiter, "", (iter, dtype, count), named)
+    if count < 0:
+        parts = [made]
+        while (part := _drawn(source, kind, BLOCK)).size:
+            parts.append(operand(part))
+        return concatenate(parts)
+    for start in range(0, count, BLOCK):
+        wanted = min(BLOCK, count - start)
+        part = _drawn(source, kind, wanted)
+        if part.size < wanted:
+            there = start + part.size
+            raise ValueError(f"iterator too short: Expected {count} but iterator had only {there} items.")
+        made[start : start + wanted] = part
+    return made
+
+
+def _drawn(source: Any, dtype: numpy.dtype[Any], n: int) -> numpy.ndarray[Any, Any]:
+    return numpy.fromiter(itertools.islice(source, n), dtype)
+
+
+direct(fromiter)
+native_names.add("vectorize")
