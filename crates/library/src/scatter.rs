@@ -133,7 +133,7 @@ fn cut(indexed: &Indexed, values: &RawView) -> Cut {
         _ if apart && positions > 1 && positions * rest >= 2 * MANY => {
             Cut::Places { tiles: (positions * rest / MANY).min(most) }
         }
-        Some((axis, tiles)) if tiles > 1 => Cut::Rest { axis, tiles },
+        Some((axis, tiles)) if apart && tiles > 1 => Cut::Rest { axis, tiles },
         _ => Cut::Whole,
     }
 }
