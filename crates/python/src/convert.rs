@@ -121,15 +121,15 @@ fn foreign_arg(obj: &Bound<'_, PyAny>) -> PyResult<Arg> {
 }
 
 /// Stands for an object whose `__array__` may answer with an array of ours, which NumPy would not take.
-#[pyclass(name = "_Lending", module = "numloom", frozen)]
-struct Lending {
+#[pyclass(name = "_StandIn", module = "numloom", frozen)]
+struct StandIn {
     object: Py<PyAny>,
     /// What `__array__` answered: the view that NumPy got, and the array.
     answer: PyOnceLock<(Py<PyAny>, Py<PyAny>)>,
 }
 
 #[pymethods]
-impl Lending {
+impl StandIn {
     #[pyo3(signature = (*args, **kwargs))]
     fn __array__<'py>(
         &self,
@@ -165,9 +165,9 @@ pub fn made_by_numpy<'py>(
     if plain || api(py).is_scalar(obj) || !obj.get_type().hasattr(intern!(py, "__array__"))? {
         return make(obj);
     }
-    let lending = Bound::new(py, Lending { object: obj.clone().unbind(), answer: PyOnceLock::new() })?;
-    let made = make(lending.as_any())?;
-    match lending.get().answer.get(py) {
+    let stand_in = Bound::new(py, StandIn { object: obj.clone().unbind(), answer: PyOnceLock::new() })?;
+    let made = make(stand_in.as_any())?;
+    match stand_in.get().answer.get(py) {
         Some((view, ours)) if made.is(view) => Ok(ours.bind(py).clone()),
         _ => Ok(made),
     }
