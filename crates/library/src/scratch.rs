@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 
 const LINE: usize = 64;
 
-/// Buffers of at least this many bytes are borrowed from whoever keeps memory, if somebody does.
+/// Buffers of at least this many bytes are borrowed from whoever keeps memory, if somebody does and has so much.
 const BORROWED: usize = 64 << 10;
 
 static LENDER: OnceLock<Lender> = OnceLock::new();
@@ -51,8 +51,8 @@ impl Buffer {
         let layout = Layout::from_size_align(bytes, LINE).map_err(|_| fail())?;
         if bytes >= BORROWED
             && let Some(&lender) = LENDER.get()
+            && let Some(ptr) = (lender.take)(bytes)
         {
-            let ptr = (lender.take)(bytes).ok_or_else(fail)?;
             return Ok(Buffer { ptr, layout, lender: Some(lender) });
         }
         // SAFETY: the layout has a size of at least one.
