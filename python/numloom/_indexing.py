@@ -39,10 +39,11 @@ def argwhere(a: Any) -> Any:
     if a.ndim == 0:
         raise Unsupported("scalars have no places")
     places = a.nonzero()
-    made = _core.empty((places[0].shape[0], a.ndim), dtype=numpy.int64)
+    made = _core.empty((a.ndim, places[0].shape[0]), dtype=numpy.int64)
     for axis, at in enumerate(places):
-        made[:, axis] = at
-    return made
+        made[axis] = at
+    # Laid out as NumPy's: whoever asks for a view of it, or for a copy, gets the one or the other.
+    return made.T
 
 
 @native
