@@ -672,7 +672,7 @@ pub fn operation(kind: Kind, ins: &[Operand], outs: &[&Array], mask: Option<&Arr
     let place = |a: &Array| Place { store: a.store.clone(), view: a.view.clone() };
     // Pushed one by one: collecting moves these large elements more often.
     let (ins_room, outs_room) = (SmallVec::new(), SmallVec::new());
-    let mask = mask.map(place);
+    let mask = mask.map(|m| Box::new(place(m)));
     let mut op = Operation { kind, ins: ins_room, outs: outs_room, mask, at, fresh: 0, times: 1, recorded: 0 };
     for i in ins {
         op.ins.push(match i {
