@@ -1,9 +1,9 @@
 //! Small work on data that is there: run at once on the caller's thread, without the window.
 
-use crate::array::Array;
+use crate::array::{Array, UNSIZED};
 use crate::cursor::Cursor;
 use crate::error::ExecError;
-use crate::node;
+use crate::node::{self, is_unsized};
 use crate::operation::{Kind, Operation, Place, Source};
 use crate::plan::{self, TaskWork};
 use crate::profile;
@@ -32,17 +32,30 @@ pub fn is_possible<'a>(elements: usize, mut reads: impl Iterator<Item = &'a Arra
                 && a.symbol().is_none()
                 && !a.store.is_broken()
                 && !a.store.is_away()
-                && !is_slice_of_many(a, elements)
+                && !is_slice_of_many(&a.store, &a.view, elements)
         })
-        && outs
-            .iter()
-            .all(|a| a.store.is_idle() && a.symbol().is_none() && !a.store.is_away() && !is_slice_of_many(a, elements))
+        && outs.iter().all(|a| {
+            a.store.is_idle()
+                && a.symbol().is_none()
+                && !a.store.is_away()
+                && !is_slice_of_many(&a.store, &a.view, elements)
+        })
+}
+
+/// Whether an operation was recorded for no other reason than that something recorded was on its way to its arrays.
+#[inline]
+pub fn only_waits(op: &Operation) -> bool {
+    let most = numloom_config::current().inline_size;
+    op.outs.iter().chain(op.reads()).all(|p| {
+        let elements = if is_unsized(&p.view) { UNSIZED } else { p.view.size() };
+        elements <= most && !p.store.is_broken() && !is_slice_of_many(&p.store, &p.view, elements)
+    })
 }
 
 /// A middling slice of a large array is likely one of many: a loop over slices. Deferred, they merge.
 #[inline]
-fn is_slice_of_many(a: &Array, elements: usize) -> bool {
-    elements > 1024 && a.store.nbytes() / 32 > elements * a.view.dtype.size()
+fn is_slice_of_many(store: &Store, view: &View, elements: usize) -> bool {
+    elements > 1024 && store.nbytes() / 32 > elements * view.dtype.size()
 }
 
 /// The longest array that `map_new` and `run_small` take: one call of a block loop.
