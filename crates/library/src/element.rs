@@ -3,7 +3,7 @@
 use half::f16;
 pub use num_complex::{Complex32, Complex64};
 use numloom_ir::DType;
-use numloom_loops::{In, cast_fn};
+use numloom_loops::{In, cast_fn, copy_bytes};
 use std::mem::MaybeUninit;
 
 /// A bool byte. Foreign memory may hold any non-zero byte for true, so it is not a Rust `bool`.
@@ -248,7 +248,11 @@ pub unsafe fn write_run<T: Element>(src: *const T, to: DType, dst: *mut u8, step
 unsafe fn move_run<T: Copy>(src: *const u8, step: isize, dst: *mut u8, dst_step: isize, n: usize) {
     let item = size_of::<T>() as isize;
     if step == item && dst_step == item {
-        return std::ptr::copy(src, dst, n * size_of::<T>());
+        let bytes = n * size_of::<T>();
+        return match (src as usize).abs_diff(dst as usize) >= bytes {
+            true => copy_bytes(src, dst, bytes),
+            false => std::ptr::copy(src, dst, bytes),
+        };
     }
     for i in 0..n as isize {
         let v = (src.offset(i * step) as *const T).read_unaligned();

@@ -271,6 +271,6 @@ unsafe fn copy_bytes(from: *const u8, to: *mut u8, bytes: usize) {
             (to.add(at) as *mut u128).write_unaligned(v);
         }
     } else {
-        std::ptr::copy_nonoverlapping(from, to, bytes);
+        numloom_loops::copy_bytes(from, to, bytes);
     }
 }

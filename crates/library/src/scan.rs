@@ -262,7 +262,7 @@ impl Lane<'_> {
             if across[1] == item && self.stream {
                 stream(made, dst, bytes);
             } else if across[1] == item {
-                std::ptr::copy_nonoverlapping(made, dst, bytes);
+                numloom_loops::copy_bytes(made, dst, bytes);
             }
         }
     }

@@ -1,5 +1,6 @@
 //! Block loops: what a block loop looks like, and the tables that find one.
 
+mod bytes;
 mod cast;
 mod element;
 mod elementary;
@@ -17,6 +18,7 @@ mod packing;
 mod stream;
 mod table;
 
+pub use bytes::copy_bytes;
 pub use cast::cast_fn;
 pub use fold::keep_lanes;
 pub use fp_status::{fp_clear, fp_raise, fp_status};

@@ -1,5 +1,6 @@
 //! Copies between dense and strided runs, and choices between runs, by item size.
 
+use crate::bytes::copy_body;
 use crate::element::Element;
 use crate::isa::{ISA, Isa, for_each_isa};
 use crate::map::{Feed, Run, Source, Value, fill, splat};
@@ -75,7 +76,7 @@ macro_rules! with_known_stride {
 unsafe fn gather_body<T: Element>(n: usize, src: *const u8, stride: isize, dst: *mut u8) {
     let size = size_of::<T>() as isize;
     if stride == size {
-        std::ptr::copy_nonoverlapping(src, dst, n * size_of::<T>());
+        copy_body(src, dst, n * size_of::<T>());
     } else {
         with_known_stride!(stride, size, read_strided(n, src, dst.cast::<T>()));
     }
@@ -92,7 +93,7 @@ unsafe fn read_strided<T: Element>(n: usize, src: *const u8, dst: *mut T, stride
 unsafe fn scatter_body<T: Element>(n: usize, src: *const u8, dst: *mut u8, stride: isize) {
     let size = size_of::<T>() as isize;
     if stride == size {
-        std::ptr::copy_nonoverlapping(src, dst, n * size_of::<T>());
+        copy_body(src, dst, n * size_of::<T>());
     } else {
         with_known_stride!(stride, size, write_strided(n, src.cast::<T>(), dst));
     }

@@ -132,7 +132,7 @@ pub unsafe fn copy_rows(from: *const u8, to: *mut u8, rows: &Rows) {
         16 => narrow::<16>(from, to, rows),
         width => {
             for k in 0..rows.height {
-                std::ptr::copy_nonoverlapping(from.add(k * rows.from_pitch), to.add(k * rows.to_pitch), width);
+                numloom_loops::copy_bytes(from.add(k * rows.from_pitch), to.add(k * rows.to_pitch), width);
             }
         }
     }

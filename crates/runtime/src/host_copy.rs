@@ -1,6 +1,6 @@
 //! Copying foreign memory in: any strides to any strides, element sizes kept.
 
-use numloom_loops::{gather, scatter};
+use numloom_loops::{copy_bytes, gather, scatter};
 
 /// # Safety
 /// Both sides must describe valid memory that does not overlap.
@@ -11,7 +11,7 @@ pub unsafe fn copy(size: usize, shape: &[usize], from: *const u8, fs: &[isize], 
     let dense = |s: isize| s == size as isize;
     if shape.len() == 1 {
         if dense(fs[0]) && dense(ts[0]) {
-            std::ptr::copy_nonoverlapping(from, to, n * size);
+            copy_bytes(from, to, n * size);
         } else if dense(ts[0]) {
             gather(size, n, from, fs[0], to);
         } else if dense(fs[0]) {
