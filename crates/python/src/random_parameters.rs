@@ -10,10 +10,15 @@ use numloom_random::draw::{Parameter, each};
 use numloom_random::table::{Param, Row};
 use numloom_runtime::{Array, MapOp, Operand, record};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyTuple};
+use pyo3::types::{PyDict, PyString, PyTuple};
 use smallvec::SmallVec;
 
 type Object<'a, 'py> = &'a Bound<'py, PyAny>;
+
+/// Parameters that a row has at most.
+const MOST: usize = 3;
+
+pub type Parameters = SmallVec<[Parameter; MOST]>;
 
 /// A size as a shape; NumPy words what is none.
 pub fn shape_of(size: Object<'_, '_>) -> PyResult<Dims> {
@@ -34,35 +39,18 @@ pub fn parameters<'py>(
     row: &Row,
     args: &Bound<'py, PyTuple>,
     kwargs: &Bound<'py, PyDict>,
-) -> PyResult<(Vec<Parameter>, Option<Dims>)> {
+) -> PyResult<(Parameters, Option<Dims>)> {
     let count = row.params.len();
-    if args.len() > count + 1 {
-        return Err(to_numpy("too many arguments"));
-    }
-    let mut left = kwargs.len();
-    let mut find = |k: usize, name: &str| -> PyResult<Option<Bound<'py, PyAny>>> {
-        if k < args.len() {
-            return Ok(Some(args.get_item(k)?));
-        }
-        if left == 0 {
-            return Ok(None);
-        }
-        let found = kwargs.get_item(name)?;
-        left -= found.is_some() as usize;
-        Ok(found)
-    };
-    let mut given: SmallVec<[Given; 3]> = SmallVec::new();
+    let mut found = arguments(row, args, kwargs)?;
+    let mut given: SmallVec<[Given; MOST]> = SmallVec::new();
     for (k, param) in row.params.iter().enumerate() {
-        given.push(match (find(k, param.name)?, param.default) {
+        given.push(match (found[k].take(), param.default) {
             (Some(obj), _) => read(py, param, &obj)?,
             (None, Some(x)) => Given::F(x),
             (None, None) => return Err(to_numpy("an argument is missing")),
         });
     }
-    let size = find(count, "size")?.filter(|s| !s.is_none());
-    if left > 0 {
-        return Err(to_numpy("an unknown argument"));
-    }
+    let size = found[count].take().filter(|s| !s.is_none());
     let size = size.as_ref().map(shape_of).transpose()?;
     let own = broadcast(&given)?;
     let shape = match (&size, &own) {
@@ -72,12 +60,40 @@ pub fn parameters<'py>(
         }
         (size, own) => size.clone().or_else(|| own.clone()),
     };
-    let over = |shape: &Dims| given.iter().map(|g| g.parameter(shape)).collect::<Vec<_>>();
+    let over = |shape: &Dims| given.iter().map(|g| g.parameter(shape)).collect::<Parameters>();
+    let are_numbers = own.is_none();
     let own = own.unwrap_or_default();
-    if !each(&over(&own), &own, |v| row.kind.accepts(v)) {
+    let params = over(&own);
+    if !each(&params, &own, |v| row.kind.accepts(v)) {
         return Err(to_numpy("parameters do not fit each other"));
     }
-    Ok((over(shape.as_ref().unwrap_or(&own)), shape))
+    Ok((if are_numbers { params } else { over(shape.as_ref().unwrap_or(&own)) }, shape))
+}
+
+/// What was given for each parameter, and for the size after them.
+fn arguments<'py>(
+    row: &Row,
+    args: &Bound<'py, PyTuple>,
+    kwargs: &Bound<'py, PyDict>,
+) -> PyResult<[Option<Bound<'py, PyAny>>; MOST + 1]> {
+    let count = row.params.len();
+    if args.len() > count + 1 {
+        return Err(to_numpy("too many arguments"));
+    }
+    let mut found = [const { None }; MOST + 1];
+    for (place, given) in found.iter_mut().zip(args) {
+        *place = Some(given);
+    }
+    for (key, given) in kwargs {
+        let key = or_numpy(key.cast::<PyString>().map_err(PyErr::from))?;
+        let name = or_numpy(key.to_str())?;
+        let place = if name == "size" { Some(count) } else { row.params.iter().position(|p| p.name == name) };
+        match place.map(|k| &mut found[k]) {
+            Some(place @ None) => *place = Some(given),
+            _ => return Err(to_numpy("an argument unknown, or given twice")),
+        }
+    }
+    Ok(found)
 }
 
 fn read(py: Python<'_>, param: &Param, obj: Object<'_, '_>) -> PyResult<Given> {

@@ -11,7 +11,7 @@ pub const MASK: u32 = 0x9908_B0DF;
 /// Blocks from which on a jump costs less than to make them.
 const FAR: u64 = 4096;
 /// Elements of a tile of an array, at least, and how many tiles there are to be, about: to each of them is a jump.
-const TILE: usize = 1 << 20;
+const TILE: usize = 1 << 22;
 const TILES: usize = 16;
 
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -196,7 +196,7 @@ fn tiles_of_the_twister_are_one_pass() {
         (bounded(Width::W8, 15), DType::I8),
         (bounded(Width::Bit, 1), DType::Bool),
     ] {
-        let n = 3_000_001;
+        let n = 9_000_001;
         let after = After::default();
         let drawn = run(&Fill::new(what, bits.clone(), after.clone()), dtype, n);
         let mut one = bits.clone();
@@ -212,7 +212,7 @@ fn tiles_of_the_twister_are_one_pass() {
 /// Integers of which a few words are rejected, in tiles and one by one.
 #[test]
 fn rare_rejections_in_tiles() {
-    let (bits, n) = (Mt19937::from_number(2), 4_000_000);
+    let (bits, n) = (Mt19937::from_number(2), 9_000_000);
     let bounded = Bounded { width: Width::W64, range: 4_289_999, masked: false };
     assert!(is_apt(&bounded, 4_000));
     let after = After::default();

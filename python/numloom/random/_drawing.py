@@ -51,6 +51,19 @@ def standard(original: type, name: str, kind: str) -> Callable[..., Any]:
     return dressed(method, original, name)
 
 
+def sized(original: type, name: str, kind: str) -> Callable[..., Any]:
+    """The method `name` of a standard distribution that takes nothing but a size."""
+    other = through_twin(name, f"random.{original.__name__}.{name}")
+
+    def method(self: Any, size: Any = None) -> Any:
+        try:
+            return draw_standard(self._stream, kind, size)
+        except Unsupported:
+            return other(self, size)
+
+    return dressed(method, original, name)
+
+
 def native(original: type) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """A method written here: `Unsupported` hands it to NumPy, before anything was drawn."""
 

@@ -22,7 +22,7 @@ from numloom._core import (
 )
 from numloom.random import _choice, _multivariate, _orders
 from numloom.random._bit_generators import PCG64, stream_of
-from numloom.random._drawing import ROWS, distribution, native, standard
+from numloom.random._drawing import ROWS, distribution, dressed, native, standard, through_twin
 from numloom.random._integers import integers
 
 _ORIGINAL = numpy.random.Generator
@@ -74,11 +74,14 @@ class Generator(_ORIGINAL):
             raise Unsupported("single precision of an array")
         return draw_gamma_f32(self._stream, shape, size)
 
-    @_native
+    # Without the wrapper of `native`, which takes as long as a few numbers do.
     def integers(
         self, low: Any, high: Any = None, size: Any = None, dtype: Any = numpy.int64, endpoint: bool = False
     ) -> Any:
-        return integers(self._stream, low, high, size, dtype, bool(endpoint), False)
+        try:
+            return integers(self._stream, low, high, size, dtype, bool(endpoint), False)
+        except Unsupported:
+            return _integers_by_numpy(self, low, high, size, dtype, endpoint)
 
     @_native
     def bytes(self, length: int) -> bytes:
@@ -160,6 +163,8 @@ class Generator(_ORIGINAL):
         return out
 
 
+_integers_by_numpy = through_twin("integers", "random.Generator.integers")
+dressed(Generator.integers, _ORIGINAL, "integers")
 _standard_gamma = distribution(_ORIGINAL, "standard_gamma", "standard_gamma")
 
 for _name in ROWS:
