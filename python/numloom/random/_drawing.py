@@ -69,6 +69,8 @@ def native(original: type) -> Callable[[Callable[..., Any]], Callable[..., Any]]
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         name = function.__name__
+        # As mistakes in its arguments name it.
+        function.__qualname__ = name
         other = through_twin(name, f"random.{original.__name__}.{name}")
 
         def method(self: Any, *args: Any, **kwargs: Any) -> Any:

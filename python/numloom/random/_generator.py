@@ -95,11 +95,11 @@ class Generator(_ORIGINAL):
         self, a: Any, size: Any = None, replace: bool = True, p: Any = None, axis: int = 0, shuffle: bool = True
     ) -> Any:
         a, count = _choice.population(a, axis)
-        if count <= 0 or (p is not None and not replace) or size == ():
+        shape = _choice.shape_of(size)
+        if count <= 0 or (p is not None and not replace) or (shape == () and size is not None):
             raise Unsupported("rare, or wrong")
         if not replace:
-            return _choice.taken(a, _choice.without_replacement(self._stream, count, size, bool(shuffle)), size, axis)
-        shape = _choice.shape_of(size)
+            return _choice.taken(a, _choice.without_replacement(self._stream, count, shape, bool(shuffle)), size, axis)
         if p is None:
             places = integers(self._stream, 0, count, shape, numpy.int64, False, False)
         else:
@@ -124,6 +124,8 @@ class Generator(_ORIGINAL):
         colors = numpy.asarray(colors)
         if colors.ndim != 1 or colors.dtype.kind not in "iu" or method not in ("marginals", "count"):
             raise Unsupported("colors")
+        if not (size is None or isinstance(size, int | numpy.integer | tuple | list)):
+            raise Unsupported("size")
         if not isinstance(nsample, int | numpy.integer) or not 0 <= nsample < 2**63 or (colors > 2**62).any():
             raise Unsupported("nsample")
         return draw_from_urn(self._stream, colors.tolist(), int(nsample), size, method == "count")

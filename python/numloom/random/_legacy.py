@@ -147,11 +147,12 @@ class RandomState(_ORIGINAL):
     @_native
     def choice(self, a: Any, size: Any = None, replace: bool = True, p: Any = None) -> Any:
         a, count = _choice.population(a, 0)
-        if count <= 0 or (p is not None and not replace) or size == () or (a is not None and a.ndim != 1):
+        shape = _choice.shape_of(size)
+        is_rare = (p is not None and not replace) or (shape == () and size is not None)
+        if count <= 0 or is_rare or (a is not None and a.ndim != 1):
             raise Unsupported("rare, or wrong")
         if not replace:
-            return _choice.taken(a, _choice.without_replacement(self._stream, count, size, None), size, 0)
-        shape = _choice.shape_of(size)
+            return _choice.taken(a, _choice.without_replacement(self._stream, count, shape, None), size, 0)
         if p is None:
             places = integers(self._stream, 0, count, shape, int, False, True)
         else:
