@@ -10,7 +10,7 @@ use numloom_random::draw::{Parameter, each};
 use numloom_random::table::{Param, Row};
 use numloom_runtime::{Array, MapOp, Operand, record};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyString, PyTuple};
+use pyo3::types::{PyDict, PyFloat, PyInt, PyString, PyTuple};
 use smallvec::SmallVec;
 
 type Object<'a, 'py> = &'a Bound<'py, PyAny>;
@@ -42,6 +42,10 @@ pub fn parameters<'py>(
 ) -> PyResult<(Parameters, Option<Dims>)> {
     let count = row.params.len();
     let mut found = arguments(row, args, kwargs)?;
+    if let Some(params) = numbers(row, &found) {
+        let size = found[count].take().filter(|s| !s.is_none());
+        return Ok((params, size.as_ref().map(shape_of).transpose()?));
+    }
     let mut given: SmallVec<[Given; MOST]> = SmallVec::new();
     for (k, param) in row.params.iter().enumerate() {
         given.push(match (found[k].take(), param.default) {
@@ -68,6 +72,32 @@ pub fn parameters<'py>(
         return Err(to_numpy("parameters do not fit each other"));
     }
     Ok((if are_numbers { params } else { over(shape.as_ref().unwrap_or(&own)) }, shape))
+}
+
+/// Parameters that are Python's own numbers and all right, which most are.
+fn numbers(row: &Row, found: &[Option<Bound<'_, PyAny>>]) -> Option<Parameters> {
+    let mut params = Parameters::new();
+    for (param, given) in row.params.iter().zip(found) {
+        let number = match given {
+            None => Parameter::F(param.default?),
+            Some(obj) => match obj.cast_exact::<PyFloat>() {
+                Ok(x) if !param.integer => Parameter::F(x.value()),
+                _ if !obj.is_exact_instance_of::<PyInt>() => return None,
+                _ if param.integer => Parameter::I(obj.extract().ok()?),
+                _ => Parameter::F(obj.extract::<i64>().ok()? as f64),
+            },
+        };
+        let is_in_range = match number {
+            Parameter::F(x) => given.is_none() || param.check.holds(x),
+            Parameter::I(x) => param.check.holds(x as f64),
+            _ => false,
+        };
+        if !is_in_range {
+            return None;
+        }
+        params.push(number);
+    }
+    each(&params, &[], |v| row.kind.accepts(v)).then_some(params)
 }
 
 /// What was given for each parameter, and for the size after them.
