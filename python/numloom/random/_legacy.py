@@ -11,7 +11,15 @@ import numpy
 import numpy.random
 
 import numloom
-from numloom._core import KeptNormal, Unsupported, draw_dirichlet, draw_integers, draw_multinomial, draw_standard
+from numloom._core import (
+    KeptNormal,
+    Unsupported,
+    draw_dirichlet,
+    draw_distribution,
+    draw_integers,
+    draw_multinomial,
+    draw_standard,
+)
 from numloom.random import _choice, _multivariate, _orders
 from numloom.random._bit_generators import MT19937, stream_of
 from numloom.random._drawing import ROWS, distribution, dressed, native, sized, through_twin
@@ -19,6 +27,8 @@ from numloom.random._integers import integers
 
 _ORIGINAL = numpy.random.RandomState
 _native = native(_ORIGINAL)
+_NORMAL = ROWS["legacy_standard_normal"]
+_NO_KEYWORDS: dict[str, Any] = {}
 
 
 class RandomState(_ORIGINAL):
@@ -114,7 +124,10 @@ class RandomState(_ORIGINAL):
             return _rand_by_numpy(self, *args)
 
     def randn(self, *args: Any) -> Any:
-        return self.standard_normal(args or None)
+        try:
+            return draw_distribution(self._stream, self._kept, _NORMAL, (args or None,), _NO_KEYWORDS)
+        except Unsupported:
+            return _randn_by_numpy(self, *args)
 
     @_native
     def standard_exponential(self, size: Any = None) -> Any:
@@ -194,8 +207,9 @@ def _remade(bit_generator: Any = "MT19937", constructor: Any = None) -> RandomSt
 
 
 _rand_by_numpy = through_twin("rand", "random.RandomState.rand")
+_randn_by_numpy = through_twin("randn", "random.RandomState.randn")
 _randint_by_numpy = through_twin("randint", "random.RandomState.randint")
-for _name in ("rand", "randint"):
+for _name in ("rand", "randn", "randint"):
     dressed(getattr(RandomState, _name), _ORIGINAL, _name)
 _exponential = distribution(_ORIGINAL, "exponential", "legacy_exponential")
 
