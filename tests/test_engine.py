@@ -50,6 +50,26 @@ def test_a_reduction_is_the_tail_of_the_same_task():
     assert grew["bytes_written"] < LARGE * 8 / 2
 
 
+def test_many_small_operations_do_not_wait_for_what_is_recorded():
+    out = run(
+        """
+        import numloom as np
+        a = np.ones((300, 100)) * np.arange(100) + np.arange(30_000).reshape(300, 100) % 7
+        q = np.zeros_like(a)
+        for i in range(20):
+            v = a[:, i].copy()
+            for j in range(i):
+                v -= q[:, j] @ a[:, i] * q[:, j]
+            q[:, i] = v / np.sqrt(v @ v)
+        stats = np.stats()
+        print(stats["inline"], stats["operations"])
+        """,
+        "--cpus 2",
+    )
+    inline, operations = map(int, out.split())
+    assert inline > operations * 0.8
+
+
 def test_long_work_does_not_wait_for_the_rest_of_the_recording():
     out = run(
         """

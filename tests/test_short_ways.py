@@ -5,12 +5,15 @@ import inspect
 import pickle
 import random
 import sys
+import warnings
 import weakref
 
 import numpy
 import pytest
 
 import numloom as np
+
+from .oracle import agree
 
 
 def random_index(rng, shape):
@@ -122,3 +125,103 @@ def test_scalars_are_numpys():
     for dtype in "?bBhHiIlLefdFD":
         x = np.asarray(numpy.array([0, 1, 77]).astype(dtype))
         assert type(x[2]) is numpy.dtype(dtype).type and x[2] == numpy.array(77).astype(dtype)
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i8", "i2", "u1", "?", "c16", "f2"])
+def test_lines_of_one_array_on_each_other(dtype):
+    """Strided lines are gathered and scattered: whatever overlaps, all is read before anything is written."""
+    lines = [slice(None), slice(None, None, -1), slice(1, 13), slice(0, 12), slice(0, 24, 2), slice(23, None, -2)]
+    lines += [slice(1, 24, 2), slice(3, 15), slice(14, 2, -1)]
+    start = (numpy.arange(24) % 11).astype(dtype)
+    for to in lines:
+        for a in lines:
+            if len(start[to]) != len(start[a]):
+                continue
+            for b in lines:
+                if len(start[to]) != len(start[b]):
+                    continue
+                theirs, ours = start.copy(), np.array(start)
+                # NumPy itself mixes up overlapping lines of different strides here.
+                theirs[to] = theirs[a].copy()
+                ours[to] = ours[a]
+                numpy.logical_or(theirs[a], theirs[b], out=theirs[to], casting="unsafe")
+                np.logical_or(ours[a], ours[b], out=ours[to], casting="unsafe")
+                if dtype != "?":
+                    theirs[to] += theirs[b]
+                    ours[to] += ours[b]
+                agree(ours, theirs)
+                agree(ours[a] * ours[b], theirs[a] * theirs[b])
+                agree(ours[a].sum(), theirs[a].sum())
+                agree(ours[a].copy(), theirs[a].copy())
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i8", "i4", "u1", "c16", "?"])
+@pytest.mark.parametrize("scalar", ["f8", "f4", "i8", "u1", "c8", "?"])
+def test_numpy_scalars_on_the_left(dtype, scalar):
+    s = numpy.dtype(scalar).type(3)
+    theirs = (numpy.arange(12) % 5).astype(dtype)
+    ours = np.array(theirs)
+    for line in (slice(None), slice(None, None, 3), slice(None, None, -1)):
+        for op in (numpy.multiply, numpy.add, numpy.maximum, numpy.less, numpy.hypot, numpy.logical_and):
+            try:
+                want = op(s, theirs[line])
+            except TypeError:
+                with pytest.raises(TypeError):
+                    op(s, ours[line])
+                continue
+            agree(op(s, ours[line]), want)
+            agree(op(ours[line], s), op(theirs[line], s))
+        agree(s * ours[line], s * theirs[line])
+        agree(s == ours[line], s == theirs[line])
+        assert isinstance(s * ours[line], np.ndarray)
+
+
+@pytest.mark.parametrize("dtype", [None, "f8", "f4", "i8", "i4", "c16"])
+@pytest.mark.parametrize(
+    "items",
+    [
+        [1, 2],
+        [1.5, 2],
+        [2, 1.5],
+        [[1, 2], [3, 4.5]],
+        [[1, 2], [3]],
+        [],
+        [[]],
+        [True, 1],
+        [2**63],
+        [2**62 + 1, 1.5],
+        [numpy.float64(2), 3],
+        [[1, 2], 3],
+        [3, [1, 2]],
+        [[[1]]],
+        [1e300, 2.0],
+        [numpy.int64(3), 4],
+        [float("nan"), 1],
+        [None],
+        [[1.0] * 3] * 400,
+    ],
+)
+def test_lists(items, dtype):
+    def made(module):
+        with warnings.catch_warnings(record=True) as heard:
+            warnings.simplefilter("always")
+            try:
+                x = module.array(items, dtype=dtype)
+            except (TypeError, ValueError, OverflowError) as e:
+                return type(e), str(e)
+            return x.dtype, x.shape, repr(x.tolist()), len(heard)
+
+    assert made(np) == made(numpy)
+
+
+def test_lists_of_arrays():
+    x = np.arange(6.0)
+    agree(
+        np.array([x, x[::-1], x * 2]), numpy.array([numpy.arange(6.0), numpy.arange(6.0)[::-1], numpy.arange(6.0) * 2])
+    )
+    agree(np.array([x.sum(), x[2]]), numpy.array([15.0, 2.0]))
+    agree(np.array([x.reshape(2, 3), x.reshape(2, 3)]), numpy.arange(6.0).reshape(2, 3)[None].repeat(2, 0))
+    agree(np.array([x, x], dtype=int), numpy.array([range(6), range(6)]))
+    y = np.array([x])
+    y[0, 0] = 7
+    assert x[0] == 0

@@ -30,8 +30,7 @@ def _same_shaped(items: Any) -> bool:
     return all(item.shape == items[0].shape for item in items)
 
 
-@native
-def array(
+def _array(
     object: Any,
     dtype: Any = None,
     *,
@@ -51,6 +50,22 @@ def array(
     return _core.asarray(object, dtype=dtype, copy=copy, order=order or "K", ndmin=ndmin)
 
 
+_array.__qualname__ = "array"  # as Python calls it where an argument is wrong
+
+
+@direct
+def array(object: Any, dtype: Any = None, **settings: Any) -> Any:
+    if not settings and type(object) is list:
+        made = _core.from_list(object, dtype)
+        if made is not None:
+            return made
+    try:
+        return _array(object, dtype, **settings)
+    except Unsupported:
+        pass
+    return on_host(numpy.array, "array", (object, dtype), settings)
+
+
 def _stack(items: Sequence[Any], dtype: Any, ndmin: int) -> ndarray:
     dtype = result_dtype(*items) if dtype is None else numpy.dtype(dtype)
     stacked = _core.empty((len(items), *items[0].shape), dtype=dtype)
@@ -68,6 +83,10 @@ def asarray(
 ) -> Any:
     if dtype is None and order is None and copy is None and isinstance(a, ndarray):
         return a
+    if type(a) is list and order is None and copy is not False and device is None and like is None:
+        made = _core.from_list(a, dtype)
+        if made is not None:
+            return made
     _check(device, like)
     copy = _core.copy_mode(copy)
     if copy is not False and _same_shaped(a):

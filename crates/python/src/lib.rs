@@ -20,6 +20,7 @@ mod interchange;
 mod join;
 mod layout;
 mod linalg;
+mod lists;
 mod manipulate;
 mod methods;
 mod numpy_api;
@@ -66,6 +67,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add("Unsupported", py.get_type::<errors::Unsupported>())?;
     m.add("OutOfMemoryError", py.get_type::<errors::OutOfMemoryError>())?;
     create::register(m)?;
+    m.add_function(wrap_pyfunction!(lists::from_list, m)?)?;
     protocols::register(m)?;
     control::register(m)?;
     account::register(m)?;

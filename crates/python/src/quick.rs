@@ -34,11 +34,12 @@ pub unsafe fn peek<'a>(obj: &'a Bound<'_, PyAny>) -> Option<&'a NdArray> {
     object::contents(obj.as_ptr()).map(|x| &*x)
 }
 
-/// An argument of an operation: one of our arrays, or a Python number.
+/// An argument of an operation: one of our arrays, a Python number, or a NumPy scalar.
 enum Quick<'a> {
     Array(&'a Array),
     Float(f64),
     Int(i64),
+    Value(Value),
 }
 
 impl<'a> Quick<'a> {
@@ -57,7 +58,7 @@ impl<'a> Quick<'a> {
             let v = ffi::PyLong_AsLongLongAndOverflow(obj.as_ptr(), &mut overflow);
             return (overflow == 0).then_some(Quick::Int(v));
         }
-        None
+        api(obj.py()).scalar_value(obj).map(Quick::Value)
     }
 
     #[inline]
@@ -66,6 +67,7 @@ impl<'a> Quick<'a> {
             Quick::Array(a) => ArgType::Strong(a.view.dtype),
             Quick::Float(_) => ArgType::WeakFloat,
             Quick::Int(_) => ArgType::WeakInt,
+            Quick::Value(v) => ArgType::Strong(v.dtype),
         }
     }
 
@@ -78,6 +80,8 @@ impl<'a> Quick<'a> {
                 bytes[..8].copy_from_slice(&f.to_le_bytes());
                 Operand::Value(Value { dtype, bytes })
             }
+            Quick::Value(v) if v.dtype == dtype => Operand::Value(v),
+            Quick::Value(v) => Operand::Value(v.cast(dtype)),
             Quick::Float(f) => Operand::Value(Input::Float(f).value(dtype).ok()?),
             Quick::Int(i) => Operand::Value(Input::Int(i as i128).value(dtype).ok()?),
         })

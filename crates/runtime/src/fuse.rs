@@ -170,7 +170,9 @@ fn join_groups(old: Vec<Group>, stores: usize) -> Vec<Group> {
         let k = if g.fused { home(&groups, &by_store, &touches, &g.domain, g.reduced) } else { None };
         let k = match k.filter(|&k| groups[k].nodes.len() + g.nodes.len() <= MOST_NODES) {
             Some(k) => {
+                // As they were recorded: then the window's operations are the task's as they lie.
                 groups[k].nodes.append(&mut g.nodes);
+                groups[k].nodes.sort_unstable();
                 groups[k].reduced = groups[k].reduced.or(g.reduced);
                 k
             }

@@ -1,9 +1,10 @@
 //! Small work on data that is there: run at once on the caller's thread, without the window.
 
-use crate::array::Array;
+use crate::array::{Array, UNSIZED};
 use crate::cursor::Cursor;
 use crate::error::ExecError;
-use crate::node;
+use crate::lines::{self, Room};
+use crate::node::{self, is_unsized};
 use crate::operation::{Kind, Operation, Place, Source};
 use crate::plan::{self, TaskWork};
 use crate::profile;
@@ -32,17 +33,30 @@ pub fn is_possible<'a>(elements: usize, mut reads: impl Iterator<Item = &'a Arra
                 && a.symbol().is_none()
                 && !a.store.is_broken()
                 && !a.store.is_away()
-                && !is_slice_of_many(a, elements)
+                && !is_slice_of_many(&a.store, &a.view, elements)
         })
-        && outs
-            .iter()
-            .all(|a| a.store.is_idle() && a.symbol().is_none() && !a.store.is_away() && !is_slice_of_many(a, elements))
+        && outs.iter().all(|a| {
+            a.store.is_idle()
+                && a.symbol().is_none()
+                && !a.store.is_away()
+                && !is_slice_of_many(&a.store, &a.view, elements)
+        })
+}
+
+/// Whether an operation was recorded for no other reason than that something recorded was on its way to its arrays.
+#[inline]
+pub fn only_waits(op: &Operation) -> bool {
+    let most = numloom_config::current().inline_size;
+    op.outs.iter().chain(op.reads()).all(|p| {
+        let elements = if is_unsized(&p.view) { UNSIZED } else { p.view.size() };
+        elements <= most && !p.store.is_broken() && !is_slice_of_many(&p.store, &p.view, elements)
+    })
 }
 
 /// A middling slice of a large array is likely one of many: a loop over slices. Deferred, they merge.
 #[inline]
-fn is_slice_of_many(a: &Array, elements: usize) -> bool {
-    elements > 1024 && a.store.nbytes() / 32 > elements * a.view.dtype.size()
+fn is_slice_of_many(store: &Store, view: &View, elements: usize) -> bool {
+    elements > 1024 && store.nbytes() / 32 > elements * view.dtype.size()
 }
 
 /// The longest array that `map_new` and `run_small` take: one call of a block loop.
@@ -89,8 +103,8 @@ pub(crate) fn dense_run(a: &Array, dtype: DType, shape: &[usize]) -> Option<In> 
     Some(In { ptr: unsafe { p.add(v.offset) }, step })
 }
 
-/// A scalar operation on small dense arrays of the loop's own types, into a new array: one array among the inputs
-/// gives the shape. `None` when the operands do not fit that.
+/// A scalar operation on small arrays of the loop's own types, dense or lines, into a new array: one array among the
+/// inputs gives the shape. `None` when the operands do not fit that.
 #[inline]
 pub fn map_new(op: ScalarOp, lp: u8, ins: &[Operand]) -> Option<Result<(Array, u8)>> {
     let _still = spill::inline();
@@ -104,12 +118,13 @@ pub fn map_new(op: ScalarOp, lp: u8, ins: &[Operand]) -> Option<Result<(Array, u
     }
     let types = &op.loops()[lp as usize];
     let [dtype] = types.outs() else { return None };
+    let mut room = Room::take();
     let mut args = [In { ptr: std::ptr::null(), step: 0 }; 2];
-    for ((arg, i), &want) in args.iter_mut().zip(ins).zip(types.ins()) {
+    for (k, ((arg, i), &want)) in args.iter_mut().zip(ins).zip(types.ins()).enumerate() {
         *arg = match i {
             Operand::Value(v) if v.dtype == want => In { ptr: v.bytes.as_ptr(), step: 0 },
             Operand::Value(_) => return None,
-            Operand::Array(a) => dense_run(a, want, &like.view.shape)?,
+            Operand::Array(a) => lines::run(a, want, &like.view.shape, room.slot(k))?,
         };
     }
     let store = match Store::to_fill(n * dtype.size()) {
@@ -158,7 +173,7 @@ pub fn cast_small(a: &Array, to: DType) -> Option<(Array, u8)> {
     if n == 0 || n > SMALL || n > numloom_config::current().inline_size {
         return None;
     }
-    let from = dense_run(a, a.view.dtype, shape)?;
+    let from = lines::run(a, a.view.dtype, shape, Room::take().slot(0))?;
     let store = Store::to_fill(n * to.size()).ok()?;
     fp_clear();
     // SAFETY: the input is dense over `n` elements, the output is new.
@@ -188,7 +203,7 @@ pub fn run_small(op: MapOp, ins: &[Operand], out: &Array) -> Option<Result<u8>> 
     if n == 0
         || n > SMALL
         || n > numloom_config::current().inline_size
-        || !is_dense(&out.view)
+        || !lines::takes_results(&out.view)
         || !out.store.is_idle()
         || out.store.is_away()
         || out.symbol().is_some()
@@ -196,14 +211,17 @@ pub fn run_small(op: MapOp, ins: &[Operand], out: &Array) -> Option<Result<u8>> 
         return None;
     }
     let (f, types) = loop_of(op, ins, out.view.dtype)?;
+    let (mut room, in_place) = (Room::take(), is_dense(&out.view));
     let mut args = [In { ptr: std::ptr::null(), step: 0 }; 2];
-    for ((arg, i), want) in args.iter_mut().zip(ins).zip(types) {
+    for (k, ((arg, i), want)) in args.iter_mut().zip(ins).zip(types).enumerate() {
         *arg = match i {
             Operand::Value(v) if v.dtype == want => In { ptr: v.bytes.as_ptr(), step: 0 },
             Operand::Value(_) => return None,
-            // Of its own store an output may only be the same elements.
-            Operand::Array(a) if Arc::ptr_eq(&a.store, &out.store) && a.view != out.view => return None,
-            Operand::Array(a) => dense_run(a, want, &out.view.shape)?,
+            // What is written in place may only be read as the same elements, or before.
+            Operand::Array(a) if in_place && Arc::ptr_eq(&a.store, &out.store) && a.view != out.view => {
+                lines::copied(a, want, &out.view.shape, room.slot(k))?
+            }
+            Operand::Array(a) => lines::run(a, want, &out.view.shape, room.slot(k))?,
         };
     }
     let base = match out.store.materialise() {
@@ -212,7 +230,14 @@ pub fn run_small(op: MapOp, ins: &[Operand], out: &Array) -> Option<Result<u8>> 
     };
     fp_clear();
     // SAFETY: offset and extent lie inside the store, and nothing recorded touches it; inputs as in `map_new`.
-    let flags = unsafe { f(n, args.as_ptr(), &base.add(out.view.offset)) } | fp_status();
+    let flags = unsafe {
+        let to = if in_place { base.add(out.view.offset) } else { room.slot(args.len()) };
+        let flags = f(n, args.as_ptr(), &to) | fp_status();
+        if !in_place {
+            lines::put(&out.view, to, base);
+        }
+        flags
+    };
     out.store.wrote();
     stats::count_inline(op.name());
     Some(Ok(flags))
@@ -551,28 +576,7 @@ impl BlockSource {
     }
 }
 
-/// Buffers for one block each, kept by the thread.
-struct Room(*mut u8);
-
-const SLOTS: usize = 7;
-
-impl Room {
-    fn take() -> Room {
-        thread_local! {
-            static ROOM: std::cell::UnsafeCell<Box<[[u64; 2 * BLOCK]; SLOTS]>> =
-                std::cell::UnsafeCell::new(Box::new([[0; 2 * BLOCK]; SLOTS]));
-        }
-        // SAFETY: only one `run_strided` is active on a thread; it does not call itself.
-        ROOM.with(|r| Room(unsafe { (*r.get()).as_mut_ptr() as *mut u8 }))
-    }
-
-    fn slot(&mut self, k: usize) -> *mut u8 {
-        // SAFETY: `k < SLOTS`.
-        unsafe { self.0.add(k * 2 * BLOCK * 8) }
-    }
-}
-
-/// A whole dense array folded to one value, straight through the block fold. `None` when it does not fit.
+/// A whole dense array, or a line, folded to one value, straight through the block fold. `None` when it does not fit.
 pub fn fold_dense(
     op: ScalarOp,
     lp: u8,
@@ -585,10 +589,15 @@ pub fn fold_dense(
     let (lp, dtype) = crate::lower::accumulator(op, lp);
     let n = input.view.size();
     let fits = axes.len() == input.view.ndim() && input.view.dtype == dtype && out.view.dtype == dtype;
-    if !fits || n == 0 || !is_dense(&input.view) || input.store.ptr().is_null() {
+    if !fits || n == 0 || input.store.ptr().is_null() {
         return None;
     }
     let fold = fold_fn(op, lp as usize)?;
+    let from = match is_dense(&input.view) {
+        // SAFETY: a view's offset lies inside its store.
+        true => unsafe { input.store.ptr().add(input.view.offset).cast_const() },
+        false => lines::copied(input, dtype, &input.view.shape, Room::take().slot(0))?.ptr,
+    };
     let to = match out.store.materialise() {
         Ok(p) => p,
         Err(e) => return Some(Err(ExecError::no_memory(e, "reduce", Provenance::default()))),
@@ -598,7 +607,6 @@ pub fn fold_dense(
     // SAFETY: the input is dense over `n` elements, the output has one; nothing else touches them.
     unsafe {
         let to = to.add(out.view.offset);
-        let from = input.store.ptr().add(input.view.offset);
         fp_clear();
         let mut partials = [[0u64; 2]; 64];
         let mut count = 0;
@@ -672,7 +680,7 @@ pub fn operation(kind: Kind, ins: &[Operand], outs: &[&Array], mask: Option<&Arr
     let place = |a: &Array| Place { store: a.store.clone(), view: a.view.clone() };
     // Pushed one by one: collecting moves these large elements more often.
     let (ins_room, outs_room) = (SmallVec::new(), SmallVec::new());
-    let mask = mask.map(place);
+    let mask = mask.map(|m| Box::new(place(m)));
     let mut op = Operation { kind, ins: ins_room, outs: outs_room, mask, at, fresh: 0, times: 1, recorded: 0 };
     for i in ins {
         op.ins.push(match i {

@@ -39,6 +39,7 @@ mod grid;
 mod kept;
 mod ledger;
 pub mod lent;
+mod lines;
 mod loan;
 mod mapper;
 pub mod memory;

@@ -122,8 +122,10 @@ impl Numbering {
 
 /// Numbers the stores of a window and finds out which of them somebody outside it can see.
 fn number<O: Borrow<Operation>>(ops: &[O]) -> Numbering {
-    let mut numbering = Numbering::marking(ops.len());
-    let mut counts: Vec<(u32, u32)> = Vec::with_capacity(ops.len());
+    // Most operations make one store, and few read others.
+    let room = ops.len() + ops.len() / 8 + 8;
+    let mut numbering = Numbering::marking(room);
+    let mut counts: Vec<(u32, u32)> = Vec::with_capacity(room);
     for op in ops.iter().map(O::borrow) {
         for p in op.reads() {
             let id = numbering.id(&p.store) as usize;
@@ -222,12 +224,12 @@ pub fn finish<O: Borrow<Operation>>(ops: &[O], begun: Begun) -> Nodes {
 /// Backwards: an operation is alive if somebody can see what it writes, or an alive one reads it.
 fn find_alive<O: Borrow<Operation>>(ops: &[O], numbering: &mut Numbering) -> Vec<bool> {
     let mut alive = vec![false; ops.len()];
-    let mut wanted: Vec<bool> = Vec::new();
+    // All have their numbers by now.
+    let mut wanted = vec![false; numbering.stores.len()];
     for (i, op) in ops.iter().map(O::borrow).enumerate().rev() {
         let mut any = false;
         for p in &op.outs {
             let id = numbering.id(&p.store) as usize;
-            wanted.resize(wanted.len().max(id + 1), false);
             any |= numbering.stores[id].live || wanted[id];
         }
         if !any {
@@ -235,9 +237,7 @@ fn find_alive<O: Borrow<Operation>>(ops: &[O], numbering: &mut Numbering) -> Vec
         }
         alive[i] = true;
         for p in op.reads().chain(&op.outs) {
-            let id = numbering.id(&p.store) as usize;
-            wanted.resize(wanted.len().max(id + 1), false);
-            wanted[id] = true;
+            wanted[numbering.id(&p.store) as usize] = true;
         }
     }
     alive

@@ -45,7 +45,7 @@ pub struct Operation {
     pub ins: SmallVec<[Source; 2]>,
     pub outs: SmallVec<[Place; 1]>,
     /// Write only (or fold only) where this is true.
-    pub mask: Option<Place>,
+    pub mask: Option<Box<Place>>,
     pub at: Provenance,
     /// Outputs (by bit) that nothing wrote before: without this operation they have no contents.
     pub fresh: u8,
@@ -100,7 +100,7 @@ impl Operation {
             Source::Place(p) => Some(p),
             Source::Value(_) => None,
         });
-        ins.chain(&self.mask)
+        ins.chain(self.mask.as_deref())
     }
 
     /// Tells the stores that an operation is on its way to them.

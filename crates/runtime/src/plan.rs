@@ -17,6 +17,7 @@ use numloom_ir::kernel::Kernel;
 use numloom_ir::{Dims, ScalarOp, Value, View};
 use parking_lot::Mutex;
 use rustc_hash::{FxHashMap, FxHasher};
+use smallvec::SmallVec;
 use std::hash::{Hash, Hasher};
 use std::sync::{Arc, LazyLock};
 
@@ -250,7 +251,7 @@ fn key_of(nodes: &Nodes) -> Key {
 pub struct KeyWriter {
     pub words: Key,
     /// Which values are equal matters (neighbouring slices merge only then), not what they are.
-    classes: FxHashMap<Value, u64>,
+    classes: Classes,
     has_devices: bool,
 }
 
@@ -259,7 +260,7 @@ impl KeyWriter {
     pub fn new(outline: bool, operations: usize) -> KeyWriter {
         let mut words = Vec::with_capacity(operations * 24 + 1);
         words.push(outline as u64);
-        KeyWriter { words, classes: FxHashMap::default(), has_devices: reserved::devices() > 0 }
+        KeyWriter { words, classes: Classes::default(), has_devices: reserved::devices() > 0 }
     }
 
     pub fn store(&mut self, s: &LocalStore, last: u32) {
@@ -299,14 +300,15 @@ impl KeyWriter {
     }
 
     pub fn value(&mut self, v: &Value) {
-        let next = self.classes.len() as u64;
-        let class = *self.classes.entry(*v).or_insert(next);
-        self.words.push(v.dtype as u64 | class << 8 | 1 << 63);
+        self.words.push(v.dtype as u64 | self.classes.of(v) << 8 | 1 << 63);
     }
 
     pub fn view(&mut self, store: StoreId, v: &View) {
-        self.words.push(store as u64 | (v.dtype as u64) << 32 | (v.ndim() as u64) << 40);
-        self.words.push(v.offset as u64);
+        let head = store as u64 | (v.dtype as u64) << 32 | (v.ndim() as u64) << 40;
+        if let ([length], [step]) = (v.shape.as_slice(), v.strides.as_slice()) {
+            return self.words.extend_from_slice(&[head, v.offset as u64, *length as u64, *step as u64]);
+        }
+        self.words.extend_from_slice(&[head, v.offset as u64]);
         self.words.extend(v.shape.iter().map(|&d| d as u64));
         self.words.extend(v.strides.iter().map(|&d| d as u64));
     }
@@ -319,5 +321,29 @@ impl KeyWriter {
     /// A mask follows.
     pub fn mask(&mut self) {
         self.words.push(u64::MAX - 2);
+    }
+}
+
+/// Numbers for values, equal ones the same, in the order of their first coming.
+#[derive(Default)]
+struct Classes {
+    /// The first few, which are looked through: most windows have no more.
+    few: SmallVec<[Value; FEW_VALUES]>,
+    others: FxHashMap<Value, u64>,
+}
+
+const FEW_VALUES: usize = 24;
+
+impl Classes {
+    fn of(&mut self, v: &Value) -> u64 {
+        if let Some(k) = self.few.iter().position(|x| x == v) {
+            return k as u64;
+        }
+        let next = (self.few.len() + self.others.len()) as u64;
+        if self.few.len() < FEW_VALUES {
+            self.few.push(*v);
+            return next;
+        }
+        *self.others.entry(*v).or_insert(next)
     }
 }

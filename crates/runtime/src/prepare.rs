@@ -304,7 +304,7 @@ fn late(work: &Work, ops: &[Operation], op: &Operation) -> Result<Prepared> {
             })
             .collect(),
         outs: op.outs.iter().map(known).collect(),
-        mask: op.mask.as_ref().map(known),
+        mask: op.mask.as_deref().map(|p| Box::new(known(p))),
         at: op.at,
         fresh: op.fresh,
         times: op.times,

@@ -21,7 +21,7 @@ use numloom_library::{Args, Clock, CountTrue, LibraryError, LibraryOp, Pack, Unp
 use numloom_loops::{fp_clear, fp_status};
 use smallvec::SmallVec;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 pub use crate::explain::explain;
 pub use crate::memory::{is_tight, looked_for_garbage};
@@ -210,7 +210,7 @@ pub fn is_deferred(a: &Array) -> bool {
     !a.store.is_settled() || a.store.is_away() || a.symbol().is_some() || a.view.size() > inline::SMALL
 }
 
-pub use crate::small::{dot, extreme_place, new_small, small_room, write_small};
+pub use crate::small::{dot, extreme_place, new_of, new_small, small_room, stack_small, write_small};
 
 pub use crate::inline::{cast_small, iota_new, pack_small, read_element, select_new, take_small, write_element};
 
@@ -268,6 +268,18 @@ fn map_through_copies(op: MapOp, ins: &[Operand], outs: &[&Array], mask: Option<
     Ok(flags)
 }
 
+/// So many small operations one after another are no longer recorded to wait for what came before them: they would be
+/// tasks of their own, each of which costs more than to do it at once.
+const MANY_SMALL: usize = 32;
+
+/// How many operations in a row, the one at hand the last, were recorded for no other reason than to wait.
+fn small_in_a_row(small: bool) -> usize {
+    static COUNT: AtomicUsize = AtomicUsize::new(0);
+    let count = if small { COUNT.load(Ordering::Relaxed) + 1 } else { 0 };
+    COUNT.store(count, Ordering::Relaxed);
+    count
+}
+
 /// Adds an operation to the window. Where foreign code sees the bytes, it is waited for.
 fn push(op: crate::operation::Operation) -> Result<u8> {
     let seen = |s: &Arc<Store>| s.exposed.load(Ordering::Acquire) > 0 || s.lent.load(Ordering::Acquire) > 0;
@@ -275,7 +287,12 @@ fn push(op: crate::operation::Operation) -> Result<u8> {
         let outs: SmallVec<[Arc<Store>; 2]> = op.outs.iter().map(|p| p.store.clone()).collect();
         (outs, op.at)
     });
+    let waits = inline::only_waits(&op);
     WINDOW.push(op);
+    if small_in_a_row(waits) >= MANY_SMALL {
+        small_in_a_row(false);
+        sync::catch_up();
+    }
     if let Some((outs, at)) = exposed {
         sync::wait_for(&outs[0], || false)?;
         for store in outs.iter().filter(|s| s.lent.load(Ordering::Acquire) > 0) {

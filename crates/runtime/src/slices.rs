@@ -161,7 +161,7 @@ fn places_mut(op: &mut Operation) -> impl Iterator<Item = &mut Place> {
         Source::Place(p) => Some(p),
         Source::Value(_) => None,
     });
-    ins.chain(&mut op.mask).chain(&mut op.outs)
+    ins.chain(op.mask.as_deref_mut()).chain(&mut op.outs)
 }
 
 /// The points an elementwise operation works on; `None` inside a boolean index. `Err`: not elementwise.
@@ -405,6 +405,11 @@ impl Run {
 
 /// The window with each run as one body, and where a body starts that the window has only begun.
 pub fn merge(mut ops: Vec<Operation>) -> (Vec<Operation>, usize) {
+    // Bodies one slice further start elsewhere (`moves`).
+    if ops.iter().flat_map(places).all(|(p, _)| p.view.offset == 0) {
+        let all = ops.len();
+        return (ops, all);
+    }
     let (runs, begun) = find(&ops);
     if runs.is_empty() {
         return (ops, begun);

@@ -3,6 +3,7 @@
 use crate::array::Array;
 use crate::error::ExecError;
 use crate::inline::{SMALL, dense_run, is_dense};
+use crate::lines::{self, Room};
 use crate::provenance::Provenance;
 use crate::record::{MapOp, Operand};
 use crate::store::Store;
@@ -10,6 +11,7 @@ use crate::{spill, stats};
 use numloom_ir::view::{Order, dense_strides};
 use numloom_ir::{DType, Dims, ScalarOp, Value, View};
 use numloom_loops::{In, block_fn, fold_fn, fp_clear, fp_status};
+use smallvec::SmallVec;
 
 #[inline]
 fn is_small(elements: usize) -> bool {
@@ -45,7 +47,9 @@ pub fn dot(a: &Array, b: &Array) -> Option<Value> {
     if a.view.ndim() != 1 || b.view.ndim() != 1 || !is_small(n) {
         return None;
     }
-    let (x, y) = (dense_run(a, dtype, &a.view.shape)?, dense_run(b, dtype, &a.view.shape)?);
+    let mut room = Room::take();
+    let x = lines::run(a, dtype, &a.view.shape, room.slot(0))?;
+    let y = lines::run(b, dtype, &a.view.shape, room.slot(1))?;
     if !(x.ptr as usize | y.ptr as usize).is_multiple_of(dtype.align()) {
         return None;
     }
@@ -114,6 +118,35 @@ pub fn write_small<R>(name: &'static str, out: &Array, write: impl FnOnce(*mut u
     out.store.wrote();
     stats::count_inline(name);
     Some(done)
+}
+
+/// A small array with these elements; `None` unless they are as many, and as large, as it takes.
+pub fn new_of<T: Copy>(dtype: DType, shape: Dims, elements: &[T]) -> Option<Array> {
+    let fits = size_of::<T>() == dtype.size() && shape.iter().product::<usize>() == elements.len();
+    let made = new_small(dtype, shape, false).filter(|_| fits)?;
+    // SAFETY: the new store has room for as many bytes, and nobody else has seen it.
+    unsafe { std::ptr::copy_nonoverlapping(elements.as_ptr().cast(), made.store.ptr(), size_of_val(elements)) };
+    Some(made)
+}
+
+/// Small dense arrays of one shape and type that are there, one after another along a new first axis.
+pub fn stack_small(items: &[&Array]) -> Option<Array> {
+    let _still = spill::inline();
+    let (first, n) = (items.first()?, items.first()?.view.size());
+    let (dtype, shape) = (first.view.dtype, &first.view.shape);
+    let mut whole: Dims = SmallVec::from_slice(&[items.len()]);
+    whole.extend_from_slice(shape);
+    let mut runs: SmallVec<[In; 8]> = SmallVec::new();
+    for a in items {
+        runs.push(dense_run(a, dtype, shape).filter(|_| a.view.shape == *shape)?);
+    }
+    let made = new_small(dtype, whole, false)?;
+    for (k, run) in runs.iter().enumerate() {
+        let bytes = n * dtype.size();
+        // SAFETY: dense over `n` elements each, and the new array has as many for each.
+        unsafe { std::ptr::copy_nonoverlapping(run.ptr, made.store.ptr().add(k * bytes), bytes) };
+    }
+    Some(made)
 }
 
 /// A small dense matrix folded along one axis: row by row, or each row by itself.

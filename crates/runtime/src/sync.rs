@@ -5,6 +5,7 @@ use crate::error::{ErrorKind, ExecError, FpReport};
 use crate::gpu;
 use crate::memory::Memory;
 use crate::profile;
+use crate::reserved;
 use crate::retire;
 use crate::stats;
 use crate::store::Store;
@@ -75,6 +76,14 @@ pub fn sync_all(interrupted: impl Fn() -> bool) -> Result<bool> {
     match retire::take_failure() {
         Some(e) => Err(e),
         None => Ok(true),
+    }
+}
+
+/// Helps with what is recorded until it is done, or for some tens of milliseconds. Where there are devices their work
+/// goes on by itself, and what they hold is not worth fetching.
+pub(crate) fn catch_up() {
+    if reserved::devices() == 0 {
+        WINDOW.finish(|| SCHEDULER.in_flight() == 0, || true);
     }
 }
 

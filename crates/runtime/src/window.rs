@@ -256,6 +256,9 @@ impl Window {
         } else {
             plan.tasks.iter().map(|t| payload(t, &nodes, &nodes)).collect()
         };
+        // One task that has them all takes them as they lie.
+        let is_all = |t: &TaskPlan| t.ops.iter().copied().eq(0..ops.len() as u32);
+        let mut all = matches!(&plan.tasks[..], [t] if is_all(t)).then(|| std::mem::take(&mut ops));
         let mut ops: Vec<Option<Operation>> = ops.into_iter().map(Some).collect();
         for &i in &nodes.dead {
             if let Some(op) = ops[i as usize].take() {
@@ -265,7 +268,8 @@ impl Window {
         }
 
         for (t, payload) in plan.tasks.iter().zip(payloads) {
-            launch(t, payload, &nodes, &mut ops, stays);
+            let own = all.take().unwrap_or_else(|| taken(&mut ops, t));
+            launch(t, payload, own, &nodes, stays);
         }
     }
 
@@ -375,9 +379,15 @@ fn payload(plan: &TaskPlan, nodes: &node::Nodes, given: &impl plan::Given) -> Pa
     }
 }
 
+/// The operations of a task, out of the window's.
+fn taken(ops: &mut [Option<Operation>], plan: &TaskPlan) -> Vec<Operation> {
+    let mut own = Vec::with_capacity(plan.ops.len());
+    own.extend(plan.ops.iter().filter_map(|&i| ops[i as usize].take()));
+    own
+}
+
 /// Makes the task, draws its edges to tasks in flight, and hands it to the scheduler.
-fn launch(plan: &TaskPlan, payload: Payload, nodes: &node::Nodes, ops: &mut [Option<Operation>], stays: bool) {
-    let own: Vec<Operation> = plan.ops.iter().filter_map(|&i| ops[i as usize].take()).collect();
+fn launch(plan: &TaskPlan, payload: Payload, own: Vec<Operation>, nodes: &node::Nodes, stays: bool) {
     let recorded: u32 = own.iter().map(|o| o.times).sum();
     if recorded > 1 {
         stats::count(&stats::FUSED, recorded as usize);

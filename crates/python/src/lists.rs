@@ -1,0 +1,141 @@
+//! Small lists of numbers, lists of such lists, and lists of small arrays, made into an array without a detour.
+
+use crate::handle;
+use crate::numpy_api::{Api, api};
+use crate::quick::peek;
+use numloom_ir::{DType, Dims};
+use numloom_runtime::{Array, record};
+use pyo3::ffi;
+use pyo3::prelude::*;
+use pyo3::types::PyList;
+use smallvec::SmallVec;
+
+/// The most numbers that are read one by one here.
+const MOST: usize = 1024;
+
+/// `array(items, dtype)` of a small list of numbers (or of lists of as many numbers each), or of small arrays that are
+/// there and alike. `None` for any other list.
+#[pyfunction]
+#[pyo3(signature = (items, dtype=None))]
+pub fn from_list(items: &Bound<'_, PyList>, dtype: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Py<PyAny>>> {
+    let py = items.py();
+    let wanted = match dtype.filter(|d| !d.is_none()) {
+        Some(d) => match api(py).dtype_at_once(d) {
+            Some(d) => Some(d),
+            None => return Ok(None),
+        },
+        None => None,
+    };
+    let made = numbers(items, wanted).or_else(|| stacked(items, wanted));
+    if made.is_some() && numloom_profile::on() {
+        numloom_profile::record::array_from(items.len());
+    }
+    made.map(|array| handle::wrap(py, array)).transpose()
+}
+
+/// Numbers read so far: doubles from the first that is one.
+struct Numbers {
+    ints: SmallVec<[i64; 16]>,
+    doubles: SmallVec<[f64; 16]>,
+}
+
+impl Numbers {
+    fn len(&self) -> usize {
+        self.ints.len() + self.doubles.len()
+    }
+
+    fn push_double(&mut self, x: f64) {
+        // An integer in a list of doubles is the double that it converts to.
+        self.doubles.extend(self.ints.drain(..).map(|i| i as f64));
+        self.doubles.push(x);
+    }
+
+    fn into_doubles(mut self) -> SmallVec<[f64; 16]> {
+        self.doubles.extend(self.ints.drain(..).map(|i| i as f64));
+        self.doubles
+    }
+
+    /// False for what is neither exactly a float (or NumPy's double) nor exactly an int of 64 bits.
+    fn read(&mut self, numpy: &Api, item: &Bound<'_, PyAny>) -> bool {
+        if numpy.is_double(item) {
+            // SAFETY: a float, or of a class derived from it.
+            self.push_double(unsafe { ffi::PyFloat_AsDouble(item.as_ptr()) });
+            return true;
+        }
+        // SAFETY: any object.
+        if unsafe { ffi::PyLong_CheckExact(item.as_ptr()) } == 0 {
+            return false;
+        }
+        let mut overflow = 0;
+        // SAFETY: exactly an int, so nothing is raised.
+        let v = unsafe { ffi::PyLong_AsLongLongAndOverflow(item.as_ptr(), &mut overflow) };
+        if overflow != 0 {
+            return false;
+        }
+        if self.doubles.is_empty() {
+            self.ints.push(v)
+        } else {
+            self.doubles.push(v as f64)
+        }
+        true
+    }
+}
+
+fn numbers(items: &Bound<'_, PyList>, wanted: Option<DType>) -> Option<Array> {
+    let numpy = api(items.py());
+    let rows = items.len();
+    if rows == 0 || rows > MOST || !matches!(wanted, None | Some(DType::F64 | DType::F32 | DType::I64)) {
+        return None;
+    }
+    let mut read = Numbers { ints: SmallVec::new(), doubles: SmallVec::new() };
+    let mut shape: Dims = SmallVec::from_slice(&[rows]);
+    for (k, item) in items.iter().enumerate() {
+        match item.cast_exact::<PyList>() {
+            Ok(row) => {
+                let columns = row.len();
+                if columns == 0 || rows * columns > MOST || read.len() != k * columns {
+                    return None;
+                }
+                if k == 0 {
+                    shape.push(columns);
+                }
+                if shape.len() != 2 || !row.iter().all(|x| read.read(numpy, &x)) {
+                    return None;
+                }
+            }
+            Err(_) if shape.len() == 1 && read.read(numpy, &item) => {}
+            Err(_) => return None,
+        }
+    }
+    if read.len() != shape.iter().product::<usize>() {
+        return None;
+    }
+    let of_ints = read.doubles.is_empty();
+    match wanted.unwrap_or(if of_ints { DType::I64 } else { DType::F64 }) {
+        DType::I64 if of_ints => record::new_of(DType::I64, shape, &read.ints),
+        // Doubles are cut to integers by NumPy, which says what is wrong with them.
+        DType::I64 => None,
+        DType::F64 => record::new_of(DType::F64, shape, &read.into_doubles()),
+        _ => {
+            let doubles = read.into_doubles();
+            let singles: SmallVec<[f32; 16]> = doubles.iter().map(|&x| x as f32).collect();
+            // One that is too large is NumPy's to warn of.
+            let is_kept = doubles.iter().zip(&singles).all(|(x, y)| x.is_finite() == y.is_finite());
+            if is_kept { record::new_of(DType::F32, shape, &singles) } else { None }
+        }
+    }
+}
+
+/// Arrays of ours, all of one shape and type.
+fn stacked(items: &Bound<'_, PyList>, wanted: Option<DType>) -> Option<Array> {
+    if items.len() > MOST {
+        return None;
+    }
+    let held: SmallVec<[Bound<'_, PyAny>; 8]> = items.iter().collect();
+    // SAFETY: nothing below runs Python code.
+    let arrays = unsafe { held.iter().map(|x| peek(x).map(|a| &a.array)).collect::<Option<SmallVec<[&Array; 8]>>>()? };
+    if wanted.is_some_and(|d| arrays.iter().any(|a| a.view.dtype != d)) {
+        return None;
+    }
+    record::stack_small(&arrays)
+}
