@@ -80,6 +80,13 @@ CALLS = [
     "np.empty(n)",
     "np.zeros(n)",
     "np.arange(n)",
+    # random numbers
+    "rng.random()",
+    "rng.random(n)",
+    "rng.normal(size=n)",
+    "rng.integers(0, 10, n)",
+    "np.random.rand()",
+    "np.random.rand(n)",
 ]
 
 
@@ -96,6 +103,7 @@ def names(module, n):
         c=module.asarray(numpy.zeros(n)),
         m=module.asarray(numpy.arange(n) % 2 == 0),
         x=module.asarray(numpy.arange(5)),
+        rng=module.random.default_rng(1),
     )
 
 

@@ -28,6 +28,35 @@ def test_dtypes_and_shapes(name, dtype):
         agree(lambda np, x: getattr(np.fft, name)(x), data(dtype, shape))
 
 
+@pytest.mark.parametrize("n", [*range(1, 32), 38, 46])
+def test_errors_do_not_add_up(n):
+    """There and back within six units in the last place, as NumPy's own tests want it of positive numbers."""
+    rng = numpy.random.default_rng(n)
+    x = rng.random((200, n)) + 1j * rng.random((200, n))
+    back = numloom.fft.fft(numloom.fft.ifft(numloom.array(x)))
+    numpy.testing.assert_allclose(back, x, rtol=0, atol=6 * numpy.spacing(1.0))
+    half = x[:, : n // 2 + 1].copy()
+    half.imag[:, 0] = 0
+    if n % 2 == 0:
+        half.imag[:, -1] = 0
+    back = numloom.fft.rfft(numloom.fft.irfft(numloom.array(half), n=n))
+    numpy.testing.assert_allclose(back, half, rtol=0, atol=6 * numpy.spacing(1.0))
+
+
+@pytest.mark.skipif(numpy.finfo(numpy.longdouble).eps > 1e-18, reason="needs a longer type to compare with")
+@pytest.mark.parametrize("n", [13, 19, 23, 26, 38, 46])
+def test_prime_lengths_are_accurate(n):
+    rng = numpy.random.default_rng(n)
+    z = rng.random((100, n)) + 1j * rng.random((100, n))
+    spectrum = numpy.fft.rfft(z.real)
+    for name, x in [("fft", z), ("ifft", z), ("rfft", z.real), ("irfft", spectrum)]:
+        long = numpy.clongdouble if numpy.iscomplexobj(x) else numpy.longdouble
+        exact = getattr(numpy.fft, name)(x.astype(long), n=n)
+        got = numpy.asarray(getattr(numloom.fft, name)(numloom.array(x), n=n))
+        error = numpy.sqrt((abs(got - exact) ** 2).sum() / (abs(exact) ** 2).sum())
+        assert error < 0.9 * numpy.finfo(float).eps, name
+
+
 @pytest.mark.parametrize("name", ONE_AXIS)
 @pytest.mark.parametrize("n", LENGTHS)
 def test_every_length(name, n):

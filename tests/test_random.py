@@ -330,6 +330,9 @@ CHOICES = [
     ([2.5, 3.5, 4.5], {"size": 2, "replace": False}),
     ([2.5, 3.5, 4.5], {"p": [0.5, 0.25, 0.25]}),
     ([2.5, 3.5, 4.5], {"size": 0}),
+    (7, {"size": numpy.array([2, 2])}),
+    ([2.5, 3.5, 4.5], {"size": numpy.array([]), "replace": False}),
+    (7, {"size": numpy.int64(3), "replace": False}),
 ]
 
 
@@ -480,6 +483,11 @@ BAD = [
     ("choice", (0,), {}),
     ("choice", (3,), {"p": [0.5, 0.6, 0.1]}),
     ("choice", (3, 5), {"replace": False}),
+    ("choice", (9,), {"size": True, "replace": False}),
+    ("choice", (9,), {"size": 2.0}),
+    ("choice", (9,), {"size": 2.0, "replace": False}),
+    ("choice", (9,), {"size": "a"}),
+    ("choice", ([1, 2, 3],), {"size": numpy.array(4), "replace": False}),
     ("permutation", (1.5,), {}),
     ("shuffle", (5,), {}),
     ("bytes", (-1,), {}),
@@ -492,6 +500,51 @@ def test_what_is_wrong(name, args, kwargs):
     for ours, theirs in (pair("PCG64"), legacy_pair()):
         alike(getattr(ours, name), getattr(theirs, name), *args, **kwargs)
         same_state(*states((ours, theirs)))
+
+
+def test_what_only_generators_have():
+    ours, theirs = pair("PCG64")
+    alike(ours.permutation, theirs.permutation, numpy.arange(5), axis=None)
+    alike(ours.multivariate_hypergeometric, theirs.multivariate_hypergeometric, [3, 4], 2, size=numpy.array(4))
+    same_state(*states((ours, theirs)))
+
+
+# Around the number of elements from which on words are made in blocks, and the longest that is made in the call.
+@pytest.mark.parametrize("kind", BIT_GENERATORS)
+def test_few_and_many(kind):
+    for generators in (pair(kind), legacy_pair()):
+        for n in (1, 10, 127, 128, 129, 1024, 1025, 4097):
+            for name, args in [
+                ("random", (n,)),
+                ("standard_normal", (n,)),
+                ("normal", (1.0, 2.0, n)),
+                ("exponential", (0.5, n)),
+                ("uniform", (numpy.array([[0.5], [1.5]]), 2.0, (2, n))),
+                ("poisson", (numpy.full(n, 3.5),)),
+                ("binomial", (20, 0.25, (n, 1))),
+            ]:
+                both(generators, name, *args)
+            bounds = "integers" if hasattr(generators[0], "integers") else "randint"
+            for dtype in ("bool", "u1", "i2", "u4", "i8"):
+                for high in (1, 2) if dtype == "bool" else (1, 11, 64):
+                    both(generators, bounds, 0, high, n, dtype)
+        same_state(*states(generators))
+
+
+@pytest.mark.parametrize("n", [4_200_000, 9_000_001])
+def test_twisters_in_tiles(n):
+    """Tiles of a Mersenne Twister jump to their places: some by a few blocks, some by the polynomial."""
+    for generators in (pair("MT19937"), legacy_pair()):
+        both(generators, "standard_normal")
+        both(generators, "random", n)
+        both(generators, "integers" if hasattr(generators[0], "integers") else "randint", 0, 256, n, "u1")
+        both(generators, "uniform", 1.0, 3.0, 5)
+        same_state(*states(generators))
+    generators = pair("MT19937")
+    both(generators, "random", n, "f4")
+    both(generators, "integers", 1000003, None, n)
+    both([g.bit_generator for g in generators], "random_raw", n)
+    same_state(*states(generators))
 
 
 @pytest.mark.parametrize(

@@ -11,11 +11,11 @@ def same(got, want):
     return got.dtype == want.dtype and numpy.array_equal(got, want)
 
 
-def row(name, draw, legacy=False):
+def row(name, draw, legacy=False, bits="PCG64"):
     """A draw from a generator that is seeded anew in every call."""
 
     def call(np):
-        return draw(np.random.RandomState(7) if legacy else np.random.default_rng(7))
+        return draw(np.random.RandomState(7) if legacy else np.random.Generator(getattr(np.random, bits)(7)))
 
     return Row(name, call, (), same)
 
@@ -41,6 +41,9 @@ ROWS = [
     row("binomial, 2.5M", lambda g: g.binomial(100, 0.4, N // 4)),
     row("permutation, 2.5M", lambda g: g.permutation(N // 4)),
     row("choice", lambda g: g.choice(1000, N)),
+    row("uniform f64, MT19937", lambda g: g.random(N), bits="MT19937"),
+    row("uniform f32, MT19937", lambda g: g.random(N, dtype="f4"), bits="MT19937"),
+    row("uniform f64, SFC64", lambda g: g.random(N), bits="SFC64"),
     row("RandomState.rand", lambda g: g.rand(N), legacy=True),
     row("RandomState.randn", lambda g: g.randn(N), legacy=True),
     row("RandomState.randint", lambda g: g.randint(0, 1000, N), legacy=True),

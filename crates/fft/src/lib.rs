@@ -5,6 +5,9 @@ mod half;
 mod lanes;
 mod number;
 mod plans;
+mod prime;
+mod prime_real;
+mod root;
 mod split;
 mod transform;
 

@@ -4,10 +4,10 @@
 
 use crate::lanes::{Axis, room};
 use crate::number::Number;
+use crate::root::root;
 use numloom_library::{LibraryError, piece, pieces};
 use numloom_loops as loops;
 use rustfft::num_complex::Complex;
-use std::f64::consts::TAU;
 
 pub struct Split {
     rows: usize,
@@ -122,11 +122,11 @@ const FINE: usize = 1024;
 
 impl Roots {
     pub fn new(n: usize, inverse: bool) -> Result<Roots, LibraryError> {
-        let sign = if inverse { TAU } else { -TAU };
         let table = |count: usize, step: usize| -> Result<Vec<Complex<f64>>, LibraryError> {
             let mut made = room(count)?;
             for (i, w) in made.iter_mut().enumerate() {
-                *w = Complex::from_polar(1.0, sign * ((i * step) as f64 / n as f64));
+                let one = root(i * step, n);
+                *w = if inverse { one } else { one.conj() };
             }
             Ok(made)
         };

@@ -51,6 +51,7 @@ pub use searchsorted::SearchSorted;
 pub use select::Select;
 pub use sort::Sort;
 pub use tally::Tally;
+pub use vector::vectorized;
 pub use walk::{Walk, piece, pieces, without};
 
 use numloom_ir::{DType, Dims, ScalarOp, Strides};

@@ -34,6 +34,7 @@ mod quick;
 mod quick_index;
 mod random;
 mod random_draw;
+mod random_few;
 mod random_later;
 mod random_parameters;
 mod random_rows;

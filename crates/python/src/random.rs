@@ -32,7 +32,7 @@ const CAPSULE: &CStr = c"BitGenerator";
 #[pyclass(name = "BitStream", module = "numloom.random", frozen)]
 pub struct BitStream {
     state: Box<UnsafeCell<BitGen>>,
-    lock: Py<PyAny>,
+    lock: Lock,
     /// Whether any distance of the stream is skipped at once.
     pub jumps: bool,
     /// What draws that run later follow each other through.
@@ -52,22 +52,39 @@ fn interface_of(capsule: &Bound<'_, PyAny>) -> PyResult<*mut Interface> {
     if found.is_null() { Err(PyErr::fetch(capsule.py())) } else { Ok(found.cast()) }
 }
 
-/// Releases a Python lock when it goes.
-struct Held<'a, 'py>(&'a Bound<'py, PyAny>);
+/// A Python lock, by its methods: looking them up takes as long as calling them.
+struct Lock {
+    acquire: Py<PyAny>,
+    release: Py<PyAny>,
+}
+
+impl Lock {
+    fn of(lock: &Bound<'_, PyAny>) -> PyResult<Lock> {
+        let py = lock.py();
+        let method = |name| Ok::<_, PyErr>(lock.getattr(name)?.unbind());
+        Ok(Lock { acquire: method(intern!(py, "acquire"))?, release: method(intern!(py, "release"))? })
+    }
+
+    fn hold<'py>(&self, py: Python<'py>) -> PyResult<Held<'_, 'py>> {
+        self.acquire.call0(py)?;
+        Ok(Held(self, py))
+    }
+}
+
+/// Releases a lock when it goes.
+struct Held<'a, 'py>(&'a Lock, Python<'py>);
 
 impl Drop for Held<'_, '_> {
     fn drop(&mut self) {
         // Nothing can be done about a lock that is not ours any more.
-        let _ = self.0.call_method0(intern!(self.0.py(), "release"));
+        let _ = self.0.release.call0(self.1);
     }
 }
 
 impl BitStream {
     /// Runs `work` on the state while the generator's lock is held.
     pub fn locked<T>(&self, py: Python<'_>, work: impl FnOnce(&mut BitGen) -> T) -> PyResult<T> {
-        let lock = self.lock.bind(py);
-        lock.call_method0(intern!(py, "acquire"))?;
-        let _held = Held(lock);
+        let _held = self.lock.hold(py)?;
         // SAFETY: the lock is held, and nobody else refers to the state.
         let state = unsafe { &mut *self.state.get() };
         if state.is_owed() {
@@ -79,9 +96,7 @@ impl BitStream {
 
     /// Runs `record` while the generator's lock is held, with the chain that its draw is to join; the state is owed then.
     pub fn owing<T>(&self, py: Python<'_>, record: impl FnOnce(&Arc<Chain>) -> PyResult<T>) -> PyResult<T> {
-        let lock = self.lock.bind(py);
-        lock.call_method0(intern!(py, "acquire"))?;
-        let _held = Held(lock);
+        let _held = self.lock.hold(py)?;
         // SAFETY: as in `locked`.
         let state = unsafe { &mut *self.state.get() };
         let mut kept = self.later.lock();
@@ -116,7 +131,12 @@ impl BitStream {
 impl BitStream {
     /// A stream of `kind`, seeded with words of a seed sequence, whose C interface replaces what `capsule` holds.
     #[new]
-    fn new(kind: &str, words: &Bound<'_, PyAny>, capsule: &Bound<'_, PyAny>, lock: Py<PyAny>) -> PyResult<BitStream> {
+    fn new(
+        kind: &str,
+        words: &Bound<'_, PyAny>,
+        capsule: &Bound<'_, PyAny>,
+        lock: &Bound<'_, PyAny>,
+    ) -> PyResult<BitStream> {
         let state = match kind {
             "PCG64" => Pcg64::<false>::seeded(words.extract()?).into(),
             "PCG64DXSM" => Pcg64::<true>::seeded(words.extract()?).into(),
@@ -137,7 +157,7 @@ impl BitStream {
         let jumps = state.jumps();
         let stream = BitStream {
             state: Box::new(UnsafeCell::new(state)),
-            lock,
+            lock: Lock::of(lock)?,
             jumps,
             later: Mutex::default(),
             owes: AtomicBool::new(false),
@@ -155,7 +175,7 @@ impl BitStream {
     fn of(owner: &Bound<'_, PyAny>) -> PyResult<BitStream> {
         let py = owner.py();
         let from = interface_of(&owner.getattr(intern!(py, "capsule"))?)?;
-        let lock = owner.getattr(intern!(py, "lock"))?.unbind();
+        let lock = Lock::of(&owner.getattr(intern!(py, "lock"))?)?;
         // SAFETY: the owner is kept, and draws happen under its lock.
         let state = BitGen::Foreign(unsafe { Foreign::new(from) });
         let owner = Some(owner.clone().unbind());

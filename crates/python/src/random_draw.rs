@@ -5,6 +5,7 @@ use crate::handle::{self, NdArray};
 use crate::index::check_new_size;
 use crate::numpy_api::api;
 use crate::random::{BitStream, KeptNormal};
+use crate::random_few;
 use crate::random_later::Later;
 use crate::random_parameters::{parameters, shape_of};
 use crate::{convert, errors, provenance};
@@ -21,7 +22,7 @@ use numloom_random::rare::{Rare, is_apt};
 use numloom_random::samplers::{ExponentialF32, Narrow, NormalF32, OfExponential, OfNormal, OfUniform, Sampler, Wide};
 use numloom_random::split::Split;
 use numloom_random::table::{Distribution, Draw, Element, ROWS, Values};
-use numloom_random::{After, BitGen, Bits, normal, with_bits};
+use numloom_random::{After, BitGen, Bits, with_bits};
 use numloom_runtime::{Array, record};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
@@ -41,6 +42,9 @@ pub fn or_numpy<T>(result: PyResult<T>) -> PyResult<T> {
 
 /// A new dense array for a draw.
 pub fn new_array(py: Python<'_>, shape: &[usize], dtype: DType) -> PyResult<Array> {
+    if let Some(small) = record::small_room(dtype, shape.into()) {
+        return Ok(small);
+    }
     or_numpy(check_new_size(shape, dtype))?;
     record::empty(dtype, shape, Order::C, || provenance::here(py)).map_err(|e| errors::raise(py, e))
 }
@@ -177,13 +181,15 @@ pub fn draw_standard<'py>(
     let dtype = if single { DType::F32 } else { DType::F64 };
     let (array, given) = match target(size, out, dtype)? {
         Target::Number => {
-            let x = stream.locked(py, |state| with_bits!(state, b => standard_number(b, name, single)))?;
+            let x = stream.locked(py, |state| with_bits!(state, b => random_few::standard_number(b, name, single)))?;
             return Ok(x.ok_or_else(|| to_numpy("name"))?.into_pyobject(py)?.into_any().unbind());
         }
         Target::New(shape) => (new_array(py, &shape, dtype)?, None),
         Target::Given(given) => (handle::sized(&given)?, Some(given)),
     };
+    let drawn = random_few::standard(py, stream, name, single, &array)?.is_some();
     match (name, single) {
+        _ if drawn => {}
         ("random", false) => fill(py, stream, Fixed::F64, &array)?,
         ("random", true) => fill(py, stream, Fixed::F32, &array)?,
         ("exponential_inv", false) => fill(py, stream, Fixed::Exponential, &array)?,
@@ -204,20 +210,6 @@ pub fn draw_standard<'py>(
 const NORMAL_RATE: f64 = 1.03;
 const EXPONENTIAL_RATE: f64 = 1.04;
 
-fn standard_number<B: Bits>(bits: &mut B, name: &str, single: bool) -> Option<f64> {
-    Some(match (name, single) {
-        ("random", false) => bits.next_f64(),
-        ("random", true) => bits.next_f32() as f64,
-        ("exponential_inv", false) => -(-bits.next_f64()).ln_1p(),
-        ("exponential_inv", true) => -((-bits.next_f32()) as f64).ln_1p() as f32 as f64,
-        ("normal", false) => normal::standard_normal(bits),
-        ("normal", true) => normal::standard_normal_f32(bits) as f64,
-        ("exponential", false) => normal::standard_exponential(bits),
-        ("exponential", true) => normal::standard_exponential_f32(bits) as f64,
-        _ => return None,
-    })
-}
-
 /// The rows of the table by name, for the methods to be made of: (name, place).
 #[pyfunction]
 pub fn distribution_rows() -> Vec<(&'static str, usize)> {
@@ -237,8 +229,7 @@ pub fn draw_distribution<'py>(
     let py = stream.py();
     let row = ROWS.get(row).ok_or_else(|| to_numpy("row"))?;
     let (params, shape) = parameters(py, row, args, kwargs)?;
-    let own = KeptNormal::default();
-    let kept = kept.map_or(&own, |k| k.get());
+    let kept = kept.map(|k| k.get());
     let stream = stream.get();
     let Some(shape) = shape else {
         let mut values = Values::default();
@@ -247,11 +238,13 @@ pub fn draw_distribution<'py>(
             true
         });
         let element = stream.locked(py, |state| {
-            let mut kept = kept.0.lock();
+            let mut kept = kept.map(|kept| kept.0.lock());
             with_bits!(state, b => {
-                let mut draw = Draw::new(b, *kept);
+                let mut draw = Draw::new(b, kept.as_deref().copied().unwrap_or_default());
                 let element = row.kind.draw(&mut draw, &values);
-                *kept = draw.kept;
+                if let Some(kept) = &mut kept {
+                    **kept = draw.kept;
+                }
                 element
             })
         })?;
@@ -261,6 +254,9 @@ pub fn draw_distribution<'py>(
         });
     };
     let out = new_array(py, &shape, if row.integer { DType::I64 } else { DType::F64 })?;
+    if random_few::row(py, stream, kept, row.kind, &params, &out)?.is_some() {
+        return handle::wrap(py, out);
+    }
     let numbers: Option<Vec<f64>> =
         params.iter().map(|p| if let Parameter::F(x) = p { Some(*x) } else { None }).collect();
     let drawn = match numbers {
@@ -268,7 +264,7 @@ pub fn draw_distribution<'py>(
         None => None,
     };
     if drawn.is_none() {
-        one_by_one(py, stream, kept, row.kind, params, &out)?;
+        one_by_one(py, stream, kept, row.kind, params.into_vec(), &out)?;
     }
     handle::wrap(py, out)
 }
@@ -303,12 +299,12 @@ fn draw_at_once(
 fn one_by_one(
     py: Python<'_>,
     stream: &BitStream,
-    kept: &KeptNormal,
+    kept: Option<&KeptNormal>,
     what: Distribution,
     params: Vec<Parameter>,
     out: &Array,
 ) -> PyResult<()> {
-    let kept = kept.0.clone();
+    let kept = kept.map(|kept| kept.0.clone()).unwrap_or_default();
     draw(py, stream, out, move |state, after| boxed!(state, bits => OneByOne { what, params, bits, after, kept }))
 }
 
@@ -317,7 +313,7 @@ fn one_by_one(
 #[pyo3(signature = (stream, low, range, dtype, masked, size=None))]
 pub fn draw_integers<'py>(
     stream: &Bound<'py, BitStream>,
-    low: i128,
+    low: Object<'_, 'py>,
     range: u64,
     dtype: Object<'_, 'py>,
     masked: bool,
@@ -334,7 +330,8 @@ pub fn draw_integers<'py>(
         DType::I64 | DType::U64 => Width::W64,
         _ => return Err(to_numpy("dtype")),
     };
-    let (low, bounded) = (low as u64, Bounded { width, range, masked });
+    let low = low.extract::<i64>().map(|low| low as u64).or_else(|_| low.extract())?;
+    let bounded = Bounded { width, range, masked };
     let Some(size) = size.filter(|s| !s.is_none()) else {
         let x = stream.locked(py, |state| with_bits!(state, b => bounded.draw(b, &mut Buffer::default())))?;
         let mut bytes = [0; 16];
@@ -342,7 +339,8 @@ pub fn draw_integers<'py>(
         return api(py).make_scalar(py, &Value { dtype, bytes });
     };
     let out = new_array(py, &shape_of(size)?, dtype)?;
-    if bounded.is_fixed() {
+    if random_few::integers(py, stream, low, bounded, &out)?.is_some() {
+    } else if bounded.is_fixed() {
         fill(py, stream, Fixed::Bounded { low, bounded }, &out)?;
     } else if matches!(width, Width::W64 | Width::W32) && rare(py, stream, low, bounded, &out)? {
     } else if matches!(width, Width::W64 | Width::W32) {

@@ -10,10 +10,15 @@ use numloom_random::draw::{Parameter, each};
 use numloom_random::table::{Param, Row};
 use numloom_runtime::{Array, MapOp, Operand, record};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyTuple};
+use pyo3::types::{PyDict, PyFloat, PyInt, PyString, PyTuple};
 use smallvec::SmallVec;
 
 type Object<'a, 'py> = &'a Bound<'py, PyAny>;
+
+/// Parameters that a row has at most.
+const MOST: usize = 3;
+
+pub type Parameters = SmallVec<[Parameter; MOST]>;
 
 /// A size as a shape; NumPy words what is none.
 pub fn shape_of(size: Object<'_, '_>) -> PyResult<Dims> {
@@ -34,35 +39,22 @@ pub fn parameters<'py>(
     row: &Row,
     args: &Bound<'py, PyTuple>,
     kwargs: &Bound<'py, PyDict>,
-) -> PyResult<(Vec<Parameter>, Option<Dims>)> {
+) -> PyResult<(Parameters, Option<Dims>)> {
     let count = row.params.len();
-    if args.len() > count + 1 {
-        return Err(to_numpy("too many arguments"));
+    let mut found = arguments(row, args, kwargs)?;
+    if let Some(params) = numbers(row, &found) {
+        let size = found[count].take().filter(|s| !s.is_none());
+        return Ok((params, size.as_ref().map(shape_of).transpose()?));
     }
-    let mut left = kwargs.len();
-    let mut find = |k: usize, name: &str| -> PyResult<Option<Bound<'py, PyAny>>> {
-        if k < args.len() {
-            return Ok(Some(args.get_item(k)?));
-        }
-        if left == 0 {
-            return Ok(None);
-        }
-        let found = kwargs.get_item(name)?;
-        left -= found.is_some() as usize;
-        Ok(found)
-    };
-    let mut given: SmallVec<[Given; 3]> = SmallVec::new();
+    let mut given: SmallVec<[Given; MOST]> = SmallVec::new();
     for (k, param) in row.params.iter().enumerate() {
-        given.push(match (find(k, param.name)?, param.default) {
+        given.push(match (found[k].take(), param.default) {
             (Some(obj), _) => read(py, param, &obj)?,
             (None, Some(x)) => Given::F(x),
             (None, None) => return Err(to_numpy("an argument is missing")),
         });
     }
-    let size = find(count, "size")?.filter(|s| !s.is_none());
-    if left > 0 {
-        return Err(to_numpy("an unknown argument"));
-    }
+    let size = found[count].take().filter(|s| !s.is_none());
     let size = size.as_ref().map(shape_of).transpose()?;
     let own = broadcast(&given)?;
     let shape = match (&size, &own) {
@@ -72,12 +64,66 @@ pub fn parameters<'py>(
         }
         (size, own) => size.clone().or_else(|| own.clone()),
     };
-    let over = |shape: &Dims| given.iter().map(|g| g.parameter(shape)).collect::<Vec<_>>();
+    let over = |shape: &Dims| given.iter().map(|g| g.parameter(shape)).collect::<Parameters>();
+    let are_numbers = own.is_none();
     let own = own.unwrap_or_default();
-    if !each(&over(&own), &own, |v| row.kind.accepts(v)) {
+    let params = over(&own);
+    if !each(&params, &own, |v| row.kind.accepts(v)) {
         return Err(to_numpy("parameters do not fit each other"));
     }
-    Ok((over(shape.as_ref().unwrap_or(&own)), shape))
+    Ok((if are_numbers { params } else { over(shape.as_ref().unwrap_or(&own)) }, shape))
+}
+
+/// Parameters that are Python's own numbers and all right, which most are.
+fn numbers(row: &Row, found: &[Option<Bound<'_, PyAny>>]) -> Option<Parameters> {
+    let mut params = Parameters::new();
+    for (param, given) in row.params.iter().zip(found) {
+        let number = match given {
+            None => Parameter::F(param.default?),
+            Some(obj) => match obj.cast_exact::<PyFloat>() {
+                Ok(x) if !param.integer => Parameter::F(x.value()),
+                _ if !obj.is_exact_instance_of::<PyInt>() => return None,
+                _ if param.integer => Parameter::I(obj.extract().ok()?),
+                _ => Parameter::F(obj.extract::<i64>().ok()? as f64),
+            },
+        };
+        let is_in_range = match number {
+            Parameter::F(x) => given.is_none() || param.check.holds(x),
+            Parameter::I(x) => param.check.holds(x as f64),
+            _ => false,
+        };
+        if !is_in_range {
+            return None;
+        }
+        params.push(number);
+    }
+    each(&params, &[], |v| row.kind.accepts(v)).then_some(params)
+}
+
+/// What was given for each parameter, and for the size after them.
+fn arguments<'py>(
+    row: &Row,
+    args: &Bound<'py, PyTuple>,
+    kwargs: &Bound<'py, PyDict>,
+) -> PyResult<[Option<Bound<'py, PyAny>>; MOST + 1]> {
+    let count = row.params.len();
+    if args.len() > count + 1 {
+        return Err(to_numpy("too many arguments"));
+    }
+    let mut found = [const { None }; MOST + 1];
+    for (place, given) in found.iter_mut().zip(args) {
+        *place = Some(given);
+    }
+    for (key, given) in kwargs {
+        let key = or_numpy(key.cast::<PyString>().map_err(PyErr::from))?;
+        let name = or_numpy(key.to_str())?;
+        let place = if name == "size" { Some(count) } else { row.params.iter().position(|p| p.name == name) };
+        match place.map(|k| &mut found[k]) {
+            Some(place @ None) => *place = Some(given),
+            _ => return Err(to_numpy("an argument unknown, or given twice")),
+        }
+    }
+    Ok(found)
 }
 
 fn read(py: Python<'_>, param: &Param, obj: Object<'_, '_>) -> PyResult<Given> {

@@ -8,8 +8,13 @@ pub trait Bits: Clone + Send + Sync {
     /// Whether words may be read ahead: the state is a value that can be copied and gone back to.
     const COPIES: bool;
 
-    /// Whether a double is the upper 53 bits of a word.
-    const UPPER_BITS: bool = true;
+    /// Whether a raw word has 32 bits.
+    const NARROW: bool = false;
+
+    /// Elements of a tile of an array of `n`: as few as make it worth to skip to their place in the stream.
+    fn tile(_n: usize) -> usize {
+        if Self::JUMPS { 1 << 16 } else { usize::MAX }
+    }
 
     fn next_u64(&mut self) -> u64;
 
@@ -41,6 +46,11 @@ pub trait Bits: Clone + Send + Sync {
     /// As many `next_u64` as there is room for.
     fn fill_u64(&mut self, out: &mut [u64]) {
         out.iter_mut().for_each(|w| *w = self.next_u64());
+    }
+
+    /// As many words of whose upper 53 bits the doubles are made.
+    fn fill_fractions(&mut self, out: &mut [u64]) {
+        self.fill_u64(out);
     }
 
     /// As many `next_u32` as there is room for.

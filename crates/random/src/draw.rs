@@ -4,7 +4,7 @@ use crate::ahead::{Ahead, WORTH, Wide};
 use crate::bits::Bits;
 use crate::generator::{After, Stream};
 use crate::legacy::Kept;
-use crate::table::{Distribution, Draw, Element, Values};
+use crate::table::{Distribution, Draw, Values};
 use numloom_library::{Args, LibraryError, LibraryOp, RawView};
 use parking_lot::Mutex;
 use smallvec::{SmallVec, smallvec};
@@ -127,11 +127,7 @@ impl<B: Stream> OneByOne<B> {
         // A double or an int64, each of eight bytes.
         let mut to = out.ptr as *mut u64;
         each(&self.params, &out.shape, |v| {
-            let word = match self.what.draw(&mut draw, v) {
-                Element::F(x) => x.to_bits(),
-                Element::I(x) => x as u64,
-            };
-            to.write(word);
+            to.write(self.what.draw(&mut draw, v).bits());
             to = to.add(1);
             true
         });

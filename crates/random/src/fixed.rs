@@ -38,13 +38,11 @@ pub enum Fixed {
     },
 }
 
-/// Elements of a tile; a multiple of what shares a 32-bit word.
-const TILE: usize = 1 << 16;
-
 impl Fixed {
     /// Of 32-bit words rather than 64-bit ones, and how many elements share one.
-    fn words(&self) -> (bool, usize) {
+    fn words<B: Bits>(&self) -> (bool, usize) {
         match self {
+            Fixed::Raw => (B::NARROW, 1),
             Fixed::F32 | Fixed::ExponentialF32 => (true, 1),
             Fixed::Bounded { bounded, .. } => match bounded.width {
                 Width::Bit => (true, 32),
@@ -61,7 +59,7 @@ impl Fixed {
         if matches!(self, Fixed::Bounded { bounded, .. } if bounded.range == 0) {
             return;
         }
-        let (narrow, share) = self.words();
+        let (narrow, share) = self.words::<B>();
         let words = n.div_ceil(share) as u64;
         if narrow { bits.skip32(words) } else { bits.skip64(words) }
     }
@@ -80,7 +78,8 @@ impl Fixed {
             Fixed::F32 => floats(bits, out, n),
             Fixed::ExponentialF32 => narrow::<B, f32>(bits, out, n, |w| -((-to_f32(w)) as f64).ln_1p() as f32),
             Fixed::Positive => wide::<B, u64>(bits, out, n, |w| w >> 1),
-            Fixed::Raw if B::JUMPS => wide::<B, u64>(bits, out, n, |w| w),
+            Fixed::Raw if B::NARROW => narrow::<B, u64>(bits, out, n, |w| w as u64),
+            Fixed::Raw if B::COPIES => wide::<B, u64>(bits, out, n, |w| w),
             Fixed::Raw => {
                 std::slice::from_raw_parts_mut(out as *mut u64, n).iter_mut().for_each(|x| *x = bits.next_raw());
             }
@@ -121,13 +120,13 @@ unsafe fn doubles<B: Bits>(bits: &mut B, out: *mut u8, n: usize, make: impl Fn(f
 }
 
 unsafe fn uniforms<B: Bits>(bits: &mut B, out: *mut u8, n: usize, low: f64, range: f64) {
-    if !B::UPPER_BITS {
+    if !B::COPIES {
         return doubles(bits, out, n, |u| low + range * u);
     }
     let mut words = [0u64; BLOCK];
     for block in std::slice::from_raw_parts_mut(out as *mut f64, n).chunks_mut(BLOCK) {
         let words = &mut words[..block.len()];
-        bits.fill_u64(words);
+        bits.fill_fractions(words);
         convert::uniforms(words, block, low, range);
     }
 }
@@ -227,13 +226,9 @@ pub struct Fill<B> {
 }
 
 impl<B: Stream> Fill<B> {
-    /// `after` gets the state where no jump tells it: there one tile goes through the whole stream.
+    /// `after` gets the state where no jump told it before: the last tile ends there.
     pub fn new(what: Fixed, bits: B, after: After) -> Fill<B> {
         Fill { what, bits, after }
-    }
-
-    fn tile(&self) -> usize {
-        if B::JUMPS { TILE } else { usize::MAX }
     }
 }
 
@@ -244,7 +239,7 @@ impl<B: Stream> LibraryOp for Fill<B> {
 
     fn phases(&self, args: &Args) -> SmallVec<[usize; 4]> {
         let n: usize = args.outs[0].shape.iter().product();
-        smallvec![n.div_ceil(self.tile())]
+        smallvec![n.div_ceil(B::tile(n))]
     }
 
     unsafe fn run(&self, args: &Args, _phase: usize, tile: usize) -> Result<(), LibraryError> {
@@ -252,12 +247,13 @@ impl<B: Stream> LibraryOp for Fill<B> {
         let n: usize = out.shape.iter().product();
         let size = out.dtype.size();
         let mut bits = self.bits.clone();
-        let first = if tile == 0 { 0 } else { tile * self.tile() };
+        let first = if tile == 0 { 0 } else { tile * B::tile(n) };
         if first > 0 {
             self.what.skip(&mut bits, first);
         }
-        self.what.draw(&mut bits, out.ptr.add(first * size), self.tile().min(n - first), size);
-        if !B::JUMPS {
+        let count = B::tile(n).min(n - first);
+        self.what.draw(&mut bits, out.ptr.add(first * size), count, size);
+        if !B::JUMPS && first + count == n {
             *self.after.lock() = Some(bits.into());
         }
         Ok(())

@@ -33,7 +33,6 @@ impl Foreign {
 
 impl Bits for Foreign {
     const JUMPS: bool = false;
-    const UPPER_BITS: bool = false;
     const COPIES: bool = false;
 
     #[inline]

@@ -21,6 +21,7 @@ pub mod hypergeometric;
 pub mod legacy;
 mod log_factorial;
 pub mod mt19937;
+mod mt19937_jump;
 pub mod normal;
 pub mod pass;
 pub mod pcg64;

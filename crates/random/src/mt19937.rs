@@ -1,9 +1,18 @@
 //! MT19937, the Mersenne Twister: words of 32 bits, made 624 at a time.
 
 use crate::bits::Bits;
+use crate::mt19937_jump::jump;
+use numloom_library::vectorized;
 
 pub const LENGTH: usize = 624;
-const MIDDLE: usize = 397;
+pub const MIDDLE: usize = 397;
+pub const MASK: u32 = 0x9908_B0DF;
+
+/// Blocks from which on a jump costs less than to make them.
+const FAR: u64 = 4096;
+/// Elements of a tile of an array, at least, and how many tiles there are to be, about: to each of them is a jump.
+const TILE: usize = 1 << 22;
+const TILES: usize = 16;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mt19937 {
@@ -57,12 +66,9 @@ impl Mt19937 {
     }
 
     /// The next 624 words, before tempering. The runs are as long as no word of a run depends on another of it.
+    #[inline(always)]
     fn refill(&mut self) {
         let key = &mut self.key;
-        let twist = |high: u32, low: u32, far: u32| {
-            let y = (high & 0x8000_0000) | (low & 0x7FFF_FFFF);
-            far ^ (y >> 1) ^ ((y & 1).wrapping_neg() & 0x9908_B0DF)
-        };
         let (head, tail) = key.split_at_mut(MIDDLE);
         for i in 0..LENGTH - MIDDLE {
             head[i] = twist(head[i], head[i + 1], tail[i]);
@@ -78,6 +84,56 @@ impl Mt19937 {
         key[last] = twist(key[last], key[0], key[MIDDLE - 1]);
         self.at = 0;
     }
+
+    #[cold]
+    #[inline(never)]
+    fn next_block(&mut self) {
+        vectorized(
+            #[inline(always)]
+            || self.refill(),
+        );
+    }
+
+    #[inline(always)]
+    fn fill(&mut self, out: &mut [u32]) {
+        let mut rest = out;
+        while !rest.is_empty() {
+            if self.at >= LENGTH {
+                self.refill();
+            }
+            let n = rest.len().min(LENGTH - self.at);
+            let (now, later) = rest.split_at_mut(n);
+            for (w, &k) in now.iter_mut().zip(&self.key[self.at..self.at + n]) {
+                *w = temper(k);
+            }
+            self.at += n;
+            rest = later;
+        }
+    }
+
+    /// What `make` makes of two words after each other.
+    #[inline(always)]
+    fn fill_pairs(&mut self, out: &mut [u64], make: impl Fn(u64, u64) -> u64) {
+        vectorized(
+            #[inline(always)]
+            || {
+                let mut words = [0u32; 512];
+                for block in out.chunks_mut(words.len() / 2) {
+                    self.fill(&mut words[..2 * block.len()]);
+                    for (w, &[high, low]) in block.iter_mut().zip(words.as_chunks::<2>().0) {
+                        *w = make(high as u64, low as u64);
+                    }
+                }
+            },
+        );
+    }
+}
+
+/// The word of the recurrence that follows from the words 624, 623 and 227 before it.
+#[inline(always)]
+pub fn twist(high: u32, low: u32, far: u32) -> u32 {
+    let y = (high & 0x8000_0000) | (low & 0x7FFF_FFFF);
+    far ^ (y >> 1) ^ ((y & 1).wrapping_neg() & MASK)
 }
 
 #[inline(always)]
@@ -90,8 +146,12 @@ fn temper(mut y: u32) -> u32 {
 
 impl Bits for Mt19937 {
     const JUMPS: bool = false;
-    const UPPER_BITS: bool = false;
     const COPIES: bool = true;
+    const NARROW: bool = true;
+
+    fn tile(n: usize) -> usize {
+        n.div_ceil(TILES).next_multiple_of(TILE).max(TILE)
+    }
 
     #[inline]
     fn next_u64(&mut self) -> u64 {
@@ -102,7 +162,7 @@ impl Bits for Mt19937 {
     #[inline]
     fn next_u32(&mut self) -> u32 {
         if self.at >= LENGTH {
-            self.refill();
+            self.next_block();
         }
         self.at += 1;
         temper(self.key[self.at - 1])
@@ -120,40 +180,45 @@ impl Bits for Mt19937 {
     }
 
     fn fill_u64(&mut self, out: &mut [u64]) {
-        let mut words = [0u32; 512];
-        for block in out.chunks_mut(words.len() / 2) {
-            self.fill_u32(&mut words[..2 * block.len()]);
-            for (w, &[high, low]) in block.iter_mut().zip(words.as_chunks::<2>().0) {
-                *w = (high as u64) << 32 | low as u64;
-            }
-        }
+        self.fill_pairs(
+            out,
+            #[inline(always)]
+            |high, low| high << 32 | low,
+        );
+    }
+
+    /// The upper 27 bits of a word and the upper 26 of the next.
+    fn fill_fractions(&mut self, out: &mut [u64]) {
+        self.fill_pairs(
+            out,
+            #[inline(always)]
+            |high, low| (high >> 5) << 37 | (low >> 6) << 11,
+        );
     }
 
     fn fill_u32(&mut self, out: &mut [u32]) {
-        let mut rest = out;
-        while !rest.is_empty() {
-            if self.at >= LENGTH {
-                self.refill();
-            }
-            let n = rest.len().min(LENGTH - self.at);
-            let (now, later) = rest.split_at_mut(n);
-            for (w, &k) in now.iter_mut().zip(&self.key[self.at..self.at + n]) {
-                *w = temper(k);
-            }
-            self.at += n;
-            rest = later;
-        }
+        vectorized(
+            #[inline(always)]
+            || self.fill(out),
+        );
     }
 
     fn skip64(&mut self, n: u64) {
         self.skip32(2 * n);
     }
 
-    fn skip32(&mut self, mut n: u64) {
-        while n > (LENGTH - self.at) as u64 {
-            n -= (LENGTH - self.at) as u64;
-            self.refill();
+    fn skip32(&mut self, n: u64) {
+        let left = (LENGTH - self.at) as u64;
+        if n <= left {
+            self.at += n as usize;
+            return;
         }
-        self.at += n as usize;
+        let blocks = (n - left).div_ceil(LENGTH as u64);
+        if blocks >= FAR {
+            self.key = jump(&self.key, blocks);
+        } else {
+            (0..blocks).for_each(|_| self.next_block());
+        }
+        self.at = (n - left - (blocks - 1) * LENGTH as u64) as usize;
     }
 }

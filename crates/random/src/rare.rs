@@ -13,7 +13,6 @@ use parking_lot::Mutex;
 use smallvec::{SmallVec, smallvec};
 use std::marker::PhantomData;
 
-const TILE: usize = 1 << 16;
 const BLOCK: usize = 1024;
 
 /// `low + [0, range]` as `T`, of words of 32 bits or, if `WIDE`, of 64.
@@ -30,10 +29,6 @@ pub struct Rare<T, B, const WIDE: bool> {
 impl<T: Cut + Send + Sync, B: Stream, const WIDE: bool> Rare<T, B, WIDE> {
     pub fn new(low: u64, range: u64, bits: B, after: After) -> Self {
         Rare { low, range, bits, after, rejected: Mutex::default(), out: PhantomData }
-    }
-
-    fn tile(&self) -> usize {
-        if B::JUMPS { TILE } else { usize::MAX }
     }
 
     fn at(&self, word: u64) -> B {
@@ -167,17 +162,20 @@ impl<T: Cut + Send + Sync, B: Stream, const WIDE: bool> LibraryOp for Rare<T, B,
 
     fn phases(&self, args: &Args) -> SmallVec<[usize; 4]> {
         let n: usize = args.outs[0].shape.iter().product();
-        let tiles = n.div_ceil(self.tile());
-        if B::JUMPS { smallvec![tiles, tiles] } else { smallvec![tiles] }
+        match n.div_ceil(B::tile(n)) {
+            0 => smallvec![0],
+            1 => smallvec![1],
+            tiles => smallvec![tiles, tiles],
+        }
     }
 
     unsafe fn run(&self, args: &Args, phase: usize, tile: usize) -> Result<(), LibraryError> {
         let out = &args.outs[0];
         let n: usize = out.shape.iter().product();
-        let first = if tile == 0 { 0 } else { tile * self.tile() };
-        let to = std::slice::from_raw_parts_mut((out.ptr as *mut T).add(first), self.tile().min(n - first));
+        let first = if tile == 0 { 0 } else { tile * B::tile(n) };
+        let to = std::slice::from_raw_parts_mut((out.ptr as *mut T).add(first), B::tile(n).min(n - first));
         let mut found = Vec::new();
-        if !B::JUMPS {
+        if to.len() == n {
             let mut bits = self.bits.clone();
             self.draw(&mut bits, 0, to, true, &mut found);
             *self.after.lock() = Some(bits.into());

@@ -80,6 +80,15 @@ pub enum Element {
     I(i64),
 }
 
+impl Element {
+    pub fn bits(self) -> u64 {
+        match self {
+            Element::F(x) => x.to_bits(),
+            Element::I(x) => x as u64,
+        }
+    }
+}
+
 /// The largest mean of a Poisson whose values are sure to fit.
 const POISSON_MOST: f64 = 9.223372006484771e+18;
 

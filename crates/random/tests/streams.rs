@@ -2,11 +2,12 @@
 
 use numloom_ir::{DType, View, view::Order};
 use numloom_library::{Args, LibraryOp, RawView};
-use numloom_random::bounded::{Bounded, Width};
+use numloom_random::bounded::{Bounded, Buffer, Width};
 use numloom_random::fixed::{Fill, Fixed};
 use numloom_random::mt19937::Mt19937;
 use numloom_random::pcg64::Pcg64;
 use numloom_random::philox::Philox;
+use numloom_random::rare::{Rare, is_apt};
 use numloom_random::samplers::{ExponentialF32, Narrow, NormalF32, OfExponential, OfNormal, Sampler};
 use numloom_random::sfc64::Sfc64;
 use numloom_random::split::Split;
@@ -154,4 +155,71 @@ fn fixed_draws_jump() {
     fill_agrees(Fixed::Exponential, pcg64(), DType::F64);
     fill_agrees(Fixed::ExponentialF32, pcg64(), DType::F32);
     fill_agrees(Fixed::Raw, philox(), DType::U64);
+}
+
+/// The twister's state after `n` words, made block by block.
+fn stepped(start: &Mt19937, n: u64) -> Mt19937 {
+    let mut bits = start.clone();
+    // Short skips make every block.
+    for _ in 0..n / 100_000 {
+        bits.skip32(100_000);
+    }
+    bits.skip32(n % 100_000);
+    bits
+}
+
+#[test]
+fn far_skips_of_the_twister_are_steps() {
+    // A seeded state, whose first word obeys no recurrence, and one in the middle of a block.
+    let mut middle = Mt19937::from_array(&[4, 5]);
+    middle.skip32(1000);
+    for start in [Mt19937::from_number(1), Mt19937::seeded(&[7; 624]), middle] {
+        for n in [2_600_000, 624 * 4096, 624 * 4096 + 1, 624 * 5000 - 1, 12_345_678] {
+            let mut jumped = start.clone();
+            jumped.skip32(n);
+            assert_eq!(jumped, stepped(&start, n), "{n} words from {}", start.at);
+        }
+    }
+}
+
+#[test]
+fn tiles_of_the_twister_are_one_pass() {
+    let bits = Mt19937::from_number(11);
+    let bounded = |width, range| Fixed::Bounded { low: 3, bounded: Bounded { width, range, masked: true } };
+    for (what, dtype) in [
+        (Fixed::F64, DType::F64),
+        (Fixed::Uniform { low: 1.0, range: 3.0 }, DType::F64),
+        (Fixed::F32, DType::F32),
+        (Fixed::Raw, DType::U64),
+        (bounded(Width::W64, 1023), DType::I64),
+        (bounded(Width::W64, (1 << 40) - 1), DType::I64),
+        (bounded(Width::W8, 15), DType::I8),
+        (bounded(Width::Bit, 1), DType::Bool),
+    ] {
+        let n = 9_000_001;
+        let after = After::default();
+        let drawn = run(&Fill::new(what, bits.clone(), after.clone()), dtype, n);
+        let mut one = bits.clone();
+        let mut expected = vec![0u64; (n * dtype.size()).div_ceil(8)];
+        // SAFETY: there is room for n elements.
+        unsafe { what.draw(&mut one, expected.as_mut_ptr().cast(), n, dtype.size()) };
+        let expected: Vec<u8> = expected.iter().flat_map(|w| w.to_ne_bytes()).take(n * dtype.size()).collect();
+        assert!(drawn == expected, "{what:?}");
+        assert_eq!(state(&after), format!("{:?}", BitGen::from(one)), "{what:?}");
+    }
+}
+
+/// Integers of which a few words are rejected, in tiles and one by one.
+#[test]
+fn rare_rejections_in_tiles() {
+    let (bits, n) = (Mt19937::from_number(2), 9_000_000);
+    let bounded = Bounded { width: Width::W64, range: 4_289_999, masked: false };
+    assert!(is_apt(&bounded, 4_000));
+    let after = After::default();
+    let drawn = run(&Rare::<u64, _, false>::new(5, bounded.range, bits.clone(), after.clone()), DType::I64, n);
+    let mut one = bits;
+    let mut buffer = Buffer::default();
+    let expected: Vec<u8> = (0..n).flat_map(|_| (5 + bounded.draw(&mut one, &mut buffer)).to_ne_bytes()).collect();
+    assert!(drawn == expected);
+    assert_eq!(state(&after), format!("{:?}", BitGen::from(one)));
 }

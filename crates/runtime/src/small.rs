@@ -78,18 +78,46 @@ pub fn extreme_place(a: &Array, max: bool) -> Option<usize> {
 /// A small array that has its memory at once: zeros, or whatever lies there.
 #[inline]
 pub fn new_small(dtype: DType, shape: Dims, zeros: bool) -> Option<Array> {
+    let made = small_room(dtype, shape)?;
+    if zeros {
+        // SAFETY: the store has room for all of it; zeros of every type are zero bytes.
+        unsafe { made.store.ptr().write_bytes(0, made.store.nbytes()) };
+    }
+    stats::count_inline("zeros");
+    Some(made)
+}
+
+/// Such an array for an operation to fill.
+#[inline]
+pub fn small_room(dtype: DType, shape: Dims) -> Option<Array> {
     let n = numloom_ir::view::checked_size(&shape)?;
     if !is_small(n) {
         return None;
     }
     let store = Store::to_fill(n * dtype.size()).ok()?;
-    if zeros {
-        // SAFETY: the store has room for `n` elements; zeros of every type are zero bytes.
-        unsafe { store.ptr().write_bytes(0, n * dtype.size()) };
-    }
-    stats::count_inline("zeros");
     let strides = dense_strides(dtype.size(), &shape, Order::C);
     Some(Array::first(store, View { dtype, offset: 0, shape, strides }))
+}
+
+/// Runs `write` on the memory of a small dense array, as the operation `name`, if it has memory and nothing recorded is
+/// on its way to it.
+#[inline]
+pub fn write_small<R>(name: &'static str, out: &Array, write: impl FnOnce(*mut u8) -> R) -> Option<R> {
+    let _still = spill::inline();
+    let there = is_small(out.view.size())
+        && is_dense(&out.view)
+        && out.symbol().is_none()
+        && out.store.is_idle()
+        && !out.store.is_away()
+        && !out.store.ptr().is_null();
+    if !there {
+        return None;
+    }
+    // SAFETY: a view's offset lies inside its store.
+    let done = write(unsafe { out.store.ptr().add(out.view.offset) });
+    out.store.wrote();
+    stats::count_inline(name);
+    Some(done)
 }
 
 /// A small array with these elements; `None` unless they are as many, and as large, as it takes.

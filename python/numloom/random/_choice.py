@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import operator
 from typing import Any
 
 import numpy
@@ -44,16 +43,13 @@ def cumulated(p: Any, count: int) -> Any:
 
 
 def shape_of(size: Any) -> tuple[int, ...]:
+    """A plain size as a shape; NumPy takes some others, and words what is none."""
     if size is None:
         return ()
-    shape: tuple[int, ...]
-    try:
-        shape = (operator.index(size),)
-    except TypeError:
-        shape = tuple(operator.index(n) for n in size)
-    if any(n < 0 for n in shape):
+    shape = tuple(size) if isinstance(size, (list, tuple)) else (size,)
+    if not all(isinstance(n, (int, numpy.integer)) and not isinstance(n, bool) and n >= 0 for n in shape):
         raise Unsupported("size")
-    return shape
+    return tuple(int(n) for n in shape)
 
 
 def taken(a: Any, places: Any, size: Any, axis: int) -> Any:
@@ -75,9 +71,8 @@ def with_probabilities(uniforms: Any, function: Any) -> Any:
     return places
 
 
-def without_replacement(stream: Any, count: int, size: Any, shuffled: bool | None) -> Any:
+def without_replacement(stream: Any, count: int, shape: tuple[int, ...], shuffled: bool | None) -> Any:
     """Different places. `shuffled` none: as `RandomState` does it, by a whole permutation."""
-    shape = shape_of(size)
     wanted = math.prod(shape)
     if wanted > count:
         raise Unsupported("too many")

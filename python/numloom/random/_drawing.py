@@ -51,11 +51,26 @@ def standard(original: type, name: str, kind: str) -> Callable[..., Any]:
     return dressed(method, original, name)
 
 
+def sized(original: type, name: str, kind: str) -> Callable[..., Any]:
+    """The method `name` of a standard distribution that takes nothing but a size."""
+    other = through_twin(name, f"random.{original.__name__}.{name}")
+
+    def method(self: Any, size: Any = None) -> Any:
+        try:
+            return draw_standard(self._stream, kind, size)
+        except Unsupported:
+            return other(self, size)
+
+    return dressed(method, original, name)
+
+
 def native(original: type) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """A method written here: `Unsupported` hands it to NumPy, before anything was drawn."""
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         name = function.__name__
+        # As mistakes in its arguments name it.
+        function.__qualname__ = name
         other = through_twin(name, f"random.{original.__name__}.{name}")
 
         def method(self: Any, *args: Any, **kwargs: Any) -> Any:

@@ -22,7 +22,7 @@ from numloom._core import (
 )
 from numloom.random import _choice, _multivariate, _orders
 from numloom.random._bit_generators import PCG64, stream_of
-from numloom.random._drawing import ROWS, distribution, native, standard
+from numloom.random._drawing import ROWS, distribution, dressed, native, standard, through_twin
 from numloom.random._integers import integers
 
 _ORIGINAL = numpy.random.Generator
@@ -74,11 +74,14 @@ class Generator(_ORIGINAL):
             raise Unsupported("single precision of an array")
         return draw_gamma_f32(self._stream, shape, size)
 
-    @_native
+    # Without the wrapper of `native`, which takes as long as a few numbers do.
     def integers(
         self, low: Any, high: Any = None, size: Any = None, dtype: Any = numpy.int64, endpoint: bool = False
     ) -> Any:
-        return integers(self._stream, low, high, size, dtype, bool(endpoint), False)
+        try:
+            return integers(self._stream, low, high, size, dtype, bool(endpoint), False)
+        except Unsupported:
+            return _integers_by_numpy(self, low, high, size, dtype, endpoint)
 
     @_native
     def bytes(self, length: int) -> bytes:
@@ -92,11 +95,11 @@ class Generator(_ORIGINAL):
         self, a: Any, size: Any = None, replace: bool = True, p: Any = None, axis: int = 0, shuffle: bool = True
     ) -> Any:
         a, count = _choice.population(a, axis)
-        if count <= 0 or (p is not None and not replace) or size == ():
+        shape = _choice.shape_of(size)
+        if count <= 0 or (p is not None and not replace) or (shape == () and size is not None):
             raise Unsupported("rare, or wrong")
         if not replace:
-            return _choice.taken(a, _choice.without_replacement(self._stream, count, size, bool(shuffle)), size, axis)
-        shape = _choice.shape_of(size)
+            return _choice.taken(a, _choice.without_replacement(self._stream, count, shape, bool(shuffle)), size, axis)
         if p is None:
             places = integers(self._stream, 0, count, shape, numpy.int64, False, False)
         else:
@@ -121,6 +124,8 @@ class Generator(_ORIGINAL):
         colors = numpy.asarray(colors)
         if colors.ndim != 1 or colors.dtype.kind not in "iu" or method not in ("marginals", "count"):
             raise Unsupported("colors")
+        if not (size is None or isinstance(size, int | numpy.integer | tuple | list)):
+            raise Unsupported("size")
         if not isinstance(nsample, int | numpy.integer) or not 0 <= nsample < 2**63 or (colors > 2**62).any():
             raise Unsupported("nsample")
         return draw_from_urn(self._stream, colors.tolist(), int(nsample), size, method == "count")
@@ -160,6 +165,8 @@ class Generator(_ORIGINAL):
         return out
 
 
+_integers_by_numpy = through_twin("integers", "random.Generator.integers")
+dressed(Generator.integers, _ORIGINAL, "integers")
 _standard_gamma = distribution(_ORIGINAL, "standard_gamma", "standard_gamma")
 
 for _name in ROWS:

@@ -11,6 +11,7 @@ from numloom._core import BitStream, Unsupported, draw_integers
 _LIMITS = {d: (int(numpy.iinfo(d).min), int(numpy.iinfo(d).max)) for d in map(numpy.dtype, "bhilqBHILQ")}
 _LIMITS[numpy.dtype(bool)] = (0, 1)
 _INT64 = numpy.dtype(numpy.int64)
+_INTEGERS = (int, numpy.integer)
 
 
 def integers(stream: BitStream, low: Any, high: Any, size: Any, dtype: Any, closed: bool, masked: bool) -> Any:
@@ -19,7 +20,7 @@ def integers(stream: BitStream, low: Any, high: Any, size: Any, dtype: Any, clos
         low, high = 0, low
     descr = _INT64 if dtype is int or dtype is numpy.int64 else numpy.dtype(dtype)
     limits = _LIMITS.get(descr)
-    if limits is None or not isinstance(low, int | numpy.integer) or not isinstance(high, int | numpy.integer):
+    if limits is None or not isinstance(low, _INTEGERS) or not isinstance(high, _INTEGERS):
         raise Unsupported("not two integers")
     first, last = int(low), int(high) - (not closed)
     if first < limits[0] or last > limits[1] or first > last:

@@ -11,14 +11,24 @@ import numpy
 import numpy.random
 
 import numloom
-from numloom._core import KeptNormal, Unsupported, draw_dirichlet, draw_integers, draw_multinomial, draw_standard
+from numloom._core import (
+    KeptNormal,
+    Unsupported,
+    draw_dirichlet,
+    draw_distribution,
+    draw_integers,
+    draw_multinomial,
+    draw_standard,
+)
 from numloom.random import _choice, _multivariate, _orders
 from numloom.random._bit_generators import MT19937, stream_of
-from numloom.random._drawing import ROWS, distribution, native
+from numloom.random._drawing import ROWS, distribution, dressed, native, sized, through_twin
 from numloom.random._integers import integers
 
 _ORIGINAL = numpy.random.RandomState
 _native = native(_ORIGINAL)
+_NORMAL = ROWS["legacy_standard_normal"]
+_NO_KEYWORDS: dict[str, Any] = {}
 
 
 class RandomState(_ORIGINAL):
@@ -103,20 +113,21 @@ class RandomState(_ORIGINAL):
     def __setstate__(self, state: Any) -> None:
         self.set_state(state)
 
-    @_native
-    def random_sample(self, size: Any = None) -> Any:
-        return draw_standard(self._stream, "random", size)
+    random_sample = sized(_ORIGINAL, "random_sample", "random")
+    random = sized(_ORIGINAL, "random", "random")
 
-    @_native
-    def random(self, size: Any = None) -> Any:
-        return draw_standard(self._stream, "random", size)
-
-    @_native
+    # Without the wrapper of `native`, which takes as long as a few numbers do.
     def rand(self, *args: Any) -> Any:
-        return draw_standard(self._stream, "random", args or None)
+        try:
+            return draw_standard(self._stream, "random", args or None)
+        except Unsupported:
+            return _rand_by_numpy(self, *args)
 
     def randn(self, *args: Any) -> Any:
-        return self.standard_normal(size=args) if args else self.standard_normal()
+        try:
+            return draw_distribution(self._stream, self._kept, _NORMAL, (args or None,), _NO_KEYWORDS)
+        except Unsupported:
+            return _randn_by_numpy(self, *args)
 
     @_native
     def standard_exponential(self, size: Any = None) -> Any:
@@ -127,9 +138,11 @@ class RandomState(_ORIGINAL):
         drawn = draw_integers(self._stream, 0, 2**63 - 1, numpy.dtype(numpy.int64), False, size)
         return int(drawn) if size is None else drawn
 
-    @_native
     def randint(self, low: Any, high: Any = None, size: Any = None, dtype: Any = int) -> Any:
-        return integers(self._stream, low, high, size, dtype, False, True)
+        try:
+            return integers(self._stream, low, high, size, dtype, False, True)
+        except Unsupported:
+            return _randint_by_numpy(self, low, high, size, dtype)
 
     def random_integers(self, low: Any, high: Any = None, size: Any = None) -> Any:
         first, last = (1, low) if high is None else (low, high)
@@ -147,11 +160,12 @@ class RandomState(_ORIGINAL):
     @_native
     def choice(self, a: Any, size: Any = None, replace: bool = True, p: Any = None) -> Any:
         a, count = _choice.population(a, 0)
-        if count <= 0 or (p is not None and not replace) or size == () or (a is not None and a.ndim != 1):
+        shape = _choice.shape_of(size)
+        is_rare = (p is not None and not replace) or (shape == () and size is not None)
+        if count <= 0 or is_rare or (a is not None and a.ndim != 1):
             raise Unsupported("rare, or wrong")
         if not replace:
-            return _choice.taken(a, _choice.without_replacement(self._stream, count, size, None), size, 0)
-        shape = _choice.shape_of(size)
+            return _choice.taken(a, _choice.without_replacement(self._stream, count, shape, None), size, 0)
         if p is None:
             places = integers(self._stream, 0, count, shape, int, False, True)
         else:
@@ -192,6 +206,11 @@ def _remade(bit_generator: Any = "MT19937", constructor: Any = None) -> RandomSt
     return RandomState(made)
 
 
+_rand_by_numpy = through_twin("rand", "random.RandomState.rand")
+_randn_by_numpy = through_twin("randn", "random.RandomState.randn")
+_randint_by_numpy = through_twin("randint", "random.RandomState.randint")
+for _name in ("rand", "randn", "randint"):
+    dressed(getattr(RandomState, _name), _ORIGINAL, _name)
 _exponential = distribution(_ORIGINAL, "exponential", "legacy_exponential")
 
 # Where there is no legacy row of the name, both draw alike.

@@ -24,7 +24,7 @@ def order(stream: Any, n: int) -> Any:
 
 
 def _axis(axis: Any, ndim: int) -> int:
-    if not -ndim <= axis < ndim:
+    if not isinstance(axis, int | numpy.integer) or not -ndim <= axis < ndim:
         raise Unsupported("axis")
     return int(axis) % ndim
 
