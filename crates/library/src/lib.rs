@@ -11,6 +11,7 @@ mod fold;
 mod gather;
 mod guide;
 mod index;
+mod latest;
 mod matmul;
 mod matvec;
 #[cfg(target_arch = "x86_64")]
