@@ -6,6 +6,7 @@ mod arg_reduce;
 mod buckets;
 mod clock;
 mod dealing;
+mod divide;
 mod element;
 mod fold;
 mod gather;
