@@ -28,6 +28,20 @@ def run(code: str, config: str = "") -> str:
     return done.stdout.strip()
 
 
+def test_rows_are_counted_through_all_tiles_of_a_chain():
+    def counted(np):
+        x = np.arange(LARGE)
+        return [
+            x[:, None].astype(float),
+            x[:, None] * np.ones((1, 2)),
+            x.astype(float)[:, None] + np.arange(2),
+            (x[:, None] + np.zeros((LARGE, 3))) / (1.0 + x[:, None]),
+        ]
+
+    for got, want in zip(counted(np), counted(numpy), strict=True):
+        agree(got, want)
+
+
 def test_a_chain_becomes_one_task():
     x = np.ones(LARGE)
     np.sync()

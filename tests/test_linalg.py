@@ -244,6 +244,36 @@ def test_singular_matrices():
         assert numpy.isinf(numpy.asarray(numloom.linalg.cond(numloom.ones(shape), 1))).all()
 
 
+@pytest.mark.parametrize("dtype", FIELDS)
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 6, 8, 9, 16])
+def test_stacks_of_small_matrices(dtype, n):
+    # Backwards, the rows must change their places.
+    a = matrix(dtype, (40, 5, n, n))[:, ::2, ::-1]
+    ours = numloom.array(matrix(dtype, (40, 5, n, n)))[:, ::2, ::-1]
+    for name in ("inv", "det"):
+        close(getattr(numloom.linalg, name)(ours), getattr(numpy.linalg, name)(a))
+        close(getattr(numloom.linalg, name)(ours.swapaxes(-1, -2)), getattr(numpy.linalg, name)(a.swapaxes(-1, -2)))
+    for got, want in zip(numloom.linalg.slogdet(ours), numpy.linalg.slogdet(a), strict=True):
+        close(got, want)
+    for columns in (0, 1, n, n + 3, 40):
+        b = data(dtype, (40, 3, n, columns), 1)
+        close(numloom.linalg.solve(ours, numloom.array(b)), numpy.linalg.solve(a, b))
+    close(numloom.linalg.solve(ours, numloom.array(b[0, 0, :, 0])), numpy.linalg.solve(a, b[0, 0, :, 0]))
+
+
+@pytest.mark.parametrize("n", [1, 2, 4, 7])
+def test_one_small_matrix_of_many_is_singular_or_no_number(n):
+    a = matrix("float64", (5000, n, n))
+    a[3000] = 0.0
+    agree(lambda np, x: np.linalg.det(x)[2998:3002] == 0, a)
+    for call in (lambda np, x: np.linalg.inv(x), lambda np, x: np.linalg.solve(x, x[:, :1].swapaxes(-1, -2))):
+        with pytest.raises(numpy.linalg.LinAlgError, match=r"^Singular matrix$"):
+            call(numloom, numloom.array(a))
+    a[3000] = numpy.nan
+    agree(lambda np, x: np.isnan(np.linalg.inv(x)).sum(), a)
+    agree(lambda np, x: np.isnan(np.linalg.det(x)).sum(), a)
+
+
 def test_a_large_singular_matrix_is_refused_in_the_call():
     a = numloom.ones((400, 400)) * 2.0
     with pytest.raises(numpy.linalg.LinAlgError) as caught:

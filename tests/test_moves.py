@@ -193,6 +193,45 @@ def test_long_rows_past_the_caches() -> None:
     check(lambda np, x, i: put(x, i, x[3]), x, i)
 
 
+# More rows than places, in no order: of the rows for one place only the last is written.
+CROWDED = 60_000
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "c16"])
+def test_many_short_rows_for_one_place(dtype: str) -> None:
+    x = RNG.integers(-100, 100, (CROWDED, 3)).astype(dtype)
+    v = RNG.integers(-100, 100, (5 * CROWDED, 3)).astype(dtype)
+    i = RNG.integers(-CROWDED, CROWDED, 5 * CROWDED)
+    check(lambda np, x, i, v: put(x, i, v), x, i, v)
+    check(lambda np, x, i, v: put(x[::-1], i, v), x, i, v)
+    check(lambda np, x, i, v: put(x, i % 40, v), x, i, v)
+    check(lambda np, x, i, v: put(x, i, v[:, :1]), x, i, v)
+    check(lambda np, x, i, v: put(x, i, v[0]), x, i, v)
+    check(lambda np, x, i, v: put(x, np.sort(i), v[::-1]), x, i, v)
+    check(lambda np, x, i, v: put(x.reshape(200, 300, 3), (i % 200, i % 300), v), x, i, v)
+    check(lambda np, x, i, v: put(x.T, (slice(None), i), v.T), x, i, v)
+    # What is written is also what is read.
+    check(lambda np, x, i, v: put(v, i[: len(v) - 7], v[7:]), x, i, v)
+    check(lambda np, x, i, v: put(v, i[: len(v)], v[::-1]), x, i, v)
+
+
+@pytest.mark.parametrize("place", [0, CROWDED, 5 * CROWDED - 1])
+def test_an_index_outside_writes_no_row(place: int) -> None:
+    x, i = numloom.asarray(numpy.zeros((CROWDED, 3))), RNG.integers(0, CROWDED, 5 * CROWDED)
+    i[place] = CROWDED
+    with pytest.raises(IndexError, match=f"index {CROWDED} is out of bounds for axis 0 with size {CROWDED}"):
+        x[numloom.asarray(i)] = 1.0
+        numloom.sync()
+    assert not numpy.asarray(x).any()
+
+
+def test_places_in_order_with_values_for_both_sides_of_a_tile() -> None:
+    for i in (numpy.sort(RNG.integers(0, WIDE, WIDE)), numpy.arange(WIDE) // 3, numpy.arange(WIDE) & ~0xFFFF):
+        check(lambda np, x, i: put(x, i, np.arange(len(i))), numpy.zeros(WIDE), i)
+        check(lambda np, x, i: put(x, i[::-1], np.arange(len(i))), numpy.zeros(WIDE), i)
+        check(lambda np, x, i: put(x.reshape(-1, 2), i // 2, np.arange(len(i))[:, None]), numpy.zeros(WIDE), i)
+
+
 def test_an_index_outside_writes_nothing() -> None:
     x, i = numloom.asarray(numpy.zeros(MANY)), numpy.arange(MANY)
     i[-1] = MANY

@@ -103,9 +103,7 @@ impl Lane {
     pub fn new(index: usize, x: &RawView, out: &RawView, axis: usize, offsets: [isize; 2]) -> Lane {
         // SAFETY: the offsets are those of a lane of the views.
         let (from, to) = unsafe { (x.ptr.offset(offsets[0]), out.ptr.offset(offsets[1])) };
-        let ((low, high), (out_low, out_high)) = (bounds(x), bounds(out));
-        let apart = high <= out_low || out_high <= low;
-        Lane { index, from, step: x.strides[axis], to, to_step: out.strides[axis], apart }
+        Lane { index, from, step: x.strides[axis], to, to_step: out.strides[axis], apart: are_apart(x, out) }
     }
 
     #[inline(always)]
@@ -227,6 +225,12 @@ impl Buckets {
         }
         Ok(())
     }
+}
+
+/// Whether two views have no bytes in common.
+pub fn are_apart(a: &RawView, b: &RawView) -> bool {
+    let ((low, high), (other_low, other_high)) = (bounds(a), bounds(b));
+    high <= other_low || other_high <= low
 }
 
 /// The first byte of a view and the one behind its last, as addresses.

@@ -6,7 +6,7 @@
 
 use crate::element::with_size;
 use crate::gather::prefetch;
-use crate::index::Indexed;
+use crate::index::{Indexed, Spread};
 use crate::scratch::Scratch;
 use crate::{LARGE, LibraryError, RawView};
 
@@ -18,8 +18,6 @@ const BITS: u32 = 16;
 const MANY: usize = 1 << 18;
 /// Elements of the base for each position, at most: with fewer positions few lines are written twice.
 const SPARSE: usize = 16;
-/// How often pieces of the positions cover the places between their extremes, if they are not scattered.
-const LOCAL: usize = 4;
 /// Bytes of a bucket that is asked for as a whole before it is written.
 const FETCHED: usize = 1 << 20;
 const LINE: usize = 64;
@@ -110,12 +108,8 @@ impl Dealing {
 
     /// Whether the positions of the pieces, which reach so far, are so scattered that they are to be dealt out.
     pub fn is_for(&self, reaches: &[[isize; 2]]) -> bool {
-        let (mut low, mut high, mut sum) = (isize::MAX, isize::MIN, 0usize);
-        for &[from, to] in reaches {
-            (low, high, sum) = (low.min(from), high.max(to), sum + (to - from).unsigned_abs());
-        }
-        let span = high.saturating_sub(low).max(0) as usize;
-        span >= LARGE && sum / LOCAL > span
+        let spread = Spread::new(reaches);
+        spread.span() >= LARGE && spread.is_scattered()
     }
 
     #[inline(always)]

@@ -73,6 +73,11 @@ impl Indexing {
 }
 
 impl Indexed<'_> {
+    /// The same index arrays into a base of the same shape.
+    pub fn over<'a>(&'a self, base: &'a RawView) -> Indexed<'a> {
+        Indexed { base, ..*self }
+    }
+
     /// Index positions.
     pub fn positions(&self) -> usize {
         self.indices[0].size()
@@ -234,6 +239,33 @@ impl Indexed<'_> {
             *to = if k == 0 { 0 } else { *to } + place as isize * stride;
         }
         Ok(())
+    }
+}
+
+/// How the offsets of pieces of the positions lie.
+pub(crate) struct Spread {
+    pub low: isize,
+    pub high: isize,
+    /// Of the distances between the extremes of each piece.
+    sum: usize,
+}
+
+/// How often pieces of the positions cover what lies between all of them, if they are not scattered.
+const LOCAL: usize = 4;
+
+impl Spread {
+    /// Of pieces between these offsets.
+    pub fn new(reaches: &[[isize; 2]]) -> Spread {
+        let (low, high) = reaches.iter().fold((isize::MAX, isize::MIN), |(l, h), r| (l.min(r[0]), h.max(r[1])));
+        Spread { low, high, sum: reaches.iter().map(|[from, to]| (to - from).unsigned_abs()).sum() }
+    }
+
+    pub fn span(&self) -> usize {
+        self.high.saturating_sub(self.low).max(0) as usize
+    }
+
+    pub fn is_scattered(&self) -> bool {
+        self.sum / LOCAL > self.span()
     }
 }
 

@@ -6,11 +6,13 @@ mod arg_reduce;
 mod buckets;
 mod clock;
 mod dealing;
+mod divide;
 mod element;
 mod fold;
 mod gather;
 mod guide;
 mod index;
+mod latest;
 mod matmul;
 mod matvec;
 #[cfg(target_arch = "x86_64")]

@@ -7,7 +7,8 @@ use crate::dealing::{Dealing, Dealt};
 use crate::element::with_size;
 use crate::fold::{Combine, Fold, with_fold};
 use crate::gather::{AHEAD, Rest, copy_run, prefetch};
-use crate::index::{BLOCK, Indexed, Indexing, Mode};
+use crate::index::{BLOCK, Indexed, Indexing, Mode, Spread};
+use crate::latest::Latest;
 use crate::scratch::Scratch;
 use crate::vector::vectorized;
 use crate::walk::{Walk, ensure, ensure_operands, piece, pieces};
@@ -16,8 +17,6 @@ use numloom_ir::overlap::self_overlaps;
 use numloom_ir::{Dims, View};
 use numloom_loops::{compress, stream, streamed};
 use smallvec::{SmallVec, smallvec};
-use std::cell::RefCell;
-use std::collections::HashMap;
 use std::ops::Range;
 
 /// Elements of the rest axes that make a tile of their own worth it.
@@ -53,6 +52,7 @@ struct Kept {
     /// How far each checked tile of the indices reaches.
     checked: Scratch,
     dealt: Dealt,
+    latest: Scratch,
 }
 
 impl ScatterApply {
@@ -101,8 +101,6 @@ const MANY: usize = 1 << 16;
 const MOST_TILES: [(usize, usize); 3] = [(64, 2), (2048, 4), (usize::MAX, 16)];
 /// Bytes of a row that is written past the caches.
 const LONG: usize = 4096;
-/// Bytes of a row that is worth finding out whether a later one overwrites it.
-const LONGER: usize = 16 << 10;
 /// The most tiles of positions that could have been dealt out, but are not scattered.
 const NEIGHBOURS: usize = 16;
 
@@ -193,9 +191,26 @@ struct Own {
 
 /// The offsets of a tile, if the pieces of the positions reach so far.
 fn part_of(reaches: &[[isize; 2]], tiles: usize, tile: usize) -> Range<isize> {
-    let [low, high] = reaches.iter().fold([isize::MAX, isize::MIN], |a, b| [a[0].min(b[0]), a[1].max(b[1])]);
-    let part = piece((high - low + 1) as usize, tiles, tile);
-    low + part.start as isize..low + part.end as isize
+    let Spread { low, high, .. } = Spread::new(reaches);
+    let bound = |tile: usize| match tile {
+        0 => low,
+        _ if tile == tiles => high + 1,
+        _ => whole_pieces(reaches, low + piece((high - low + 1) as usize, tiles, tile).start as isize),
+    };
+    bound(tile)..bound(tile + 1)
+}
+
+/// Pieces that are looked at for a bound of a tile.
+const LOOKED_AT: usize = 8;
+
+/// A bound near `offset`, or there: where a piece begins if it can, so that no piece is read for two tiles. The higher
+/// the offset, the higher the bound.
+fn whole_pieces(reaches: &[[isize; 2]], offset: isize) -> isize {
+    let apart = |&(k, &[from, _]): &(usize, &[isize; 2])| {
+        reaches[..k].iter().all(|r| r[1] < from) && reaches[k..].iter().all(|r| r[0] >= from)
+    };
+    let mut near = reaches.iter().enumerate().filter(|(_, r)| r[0] >= offset).take(LOOKED_AT);
+    near.find(apart).map_or(offset, |(_, r)| r[0])
 }
 
 /// Calls `f(place in x, value, steps, n)` for every run of a writing tile, in order of the positions.
@@ -352,18 +367,12 @@ impl LibraryOp for Put {
                 copy_run(value, steps[1], to, steps[0], n, item);
             }
         };
-        let done = if rest * item >= LONGER {
-            // The last value for each place.
-            let last = RefCell::new(HashMap::new());
-            for_each_run(&indexed, args, &self.kept, tile, |to, value, _, _| {
-                last.borrow_mut().insert(to, value);
-            })?;
-            let last = last.into_inner();
-            for_each_run(&indexed, args, &self.kept, tile, |to, value, steps, n| {
-                if last.get(&to) == Some(&value) {
-                    write(to, value, steps, n);
-                }
-            })
+        let done = if let Cut::Places { tiles } = cut(&indexed, values)
+            && rest > 1
+            && let reaches = self.kept.reaches(&indexed)?
+            && let Some(latest) = Latest::new(&indexed, &reaches, tiles, &self.kept.latest)
+        {
+            latest.for_each_run(values, &reaches, tile, write)
         } else {
             with_size!(item, T => for_each_run(&indexed, args, &self.kept, tile, |to, value, steps, n| {
                 if n == 1 {

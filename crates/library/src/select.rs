@@ -32,9 +32,9 @@ const SAMPLE: usize = 1 << 15;
 
 /// Ranks that wanted elements are expected between, both included.
 #[derive(Clone, Copy, Default)]
-struct Bracket {
-    low: i64,
-    high: i64,
+pub(crate) struct Bracket {
+    pub low: i64,
+    pub high: i64,
 }
 
 /// What a chunk has found for each bracket.
@@ -169,25 +169,10 @@ impl Select {
         Ok(())
     }
 
-    /// Looks at a sample from scattered places, the same in every run.
     unsafe fn bracket<T: Keyed>(&self, lane: &RawView, brackets: &mut [Bracket]) {
-        let len = lane.shape[0];
-        let mut state = len as u64;
-        let mut sample: Vec<i64> = (0..SAMPLE)
-            .map(|_| {
-                state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-                let place = (((state >> 32) as u128 * len as u128) >> 32) as isize;
-                (lane.ptr.offset(place * lane.strides[0]) as *const T).read_unaligned().rank()
-            })
-            .collect();
-        sample.sort_unstable();
+        let sample = sample::<T>(lane);
         for (bracket, &k) in brackets.iter_mut().zip(&self.kth) {
-            let share = k as f64 / len as f64;
-            let middle = (share * SAMPLE as f64) as usize;
-            // How far from where it should be it may lie in the sample: nearly five times what chance does.
-            let margin = (4.7 * (SAMPLE as f64 * share * (1.0 - share)).sqrt()) as usize + 12;
-            bracket.low = if middle < margin { i64::MIN } else { sample[middle - margin] };
-            bracket.high = sample.get(middle + margin).copied().unwrap_or(i64::MAX);
+            *bracket = around(&sample, k, lane.shape[0]);
         }
         // Neighbours share a bracket.
         for i in 1..brackets.len() {
@@ -197,6 +182,40 @@ impl Select {
                 brackets[i - 1] = brackets[i];
             }
         }
+    }
+}
+
+/// Between which ranks the element lies that a sort would put at place `k` of a lane.
+///
+/// # Safety
+/// The lane must be readable.
+pub(crate) unsafe fn sampled<T: Keyed>(lane: &RawView, k: usize) -> Bracket {
+    around(&sample::<T>(lane), k, lane.shape[0])
+}
+
+/// The ranks of a sample from scattered places, the same in every run, in order.
+unsafe fn sample<T: Keyed>(lane: &RawView) -> Vec<i64> {
+    let len = lane.shape[0];
+    let mut state = len as u64;
+    let mut sample: Vec<i64> = (0..SAMPLE)
+        .map(|_| {
+            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            let place = (((state >> 32) as u128 * len as u128) >> 32) as isize;
+            (lane.ptr.offset(place * lane.strides[0]) as *const T).read_unaligned().rank()
+        })
+        .collect();
+    sample.sort_unstable();
+    sample
+}
+
+fn around(sample: &[i64], k: usize, len: usize) -> Bracket {
+    let share = k as f64 / len as f64;
+    let middle = (share * SAMPLE as f64) as usize;
+    // How far from where it should be it may lie in the sample: nearly five times what chance does.
+    let margin = (4.7 * (SAMPLE as f64 * share * (1.0 - share)).sqrt()) as usize + 12;
+    Bracket {
+        low: if middle < margin { i64::MIN } else { sample[middle - margin] },
+        high: sample.get(middle + margin).copied().unwrap_or(i64::MAX),
     }
 }
 

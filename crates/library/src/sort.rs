@@ -4,14 +4,15 @@
 //! out to buckets (`buckets.rs`) if their records have ranks; of a partition only the buckets with a wanted place are
 //! sorted. Else they are sorted in chunks that are then merged in pairs, each merge cut into equal pieces.
 
-use crate::buckets::{Buckets, Cutting, Lane, Wanted};
+use crate::buckets::{Buckets, Cutting, Lane, Wanted, are_apart};
+use crate::divide::{self, Divide};
 use crate::element::{Complex32, Complex64, Truth};
 use crate::merge::{Record, merge, split};
 use crate::radix::{Scale, sort_run};
 use crate::scratch::{Buffer, Scratch};
 use crate::sort_key::{Codec, Keyed, Keys, LongPlaces, PairPlaces, Plain, Ranked, ShortPlaces};
 use crate::walk::{Walk, ensure, ensure_operands, piece, pieces, without};
-use crate::{Args, Form, LibraryError, LibraryOp};
+use crate::{Args, Form, LibraryError, LibraryOp, RawView};
 use half::f16;
 use numloom_ir::{DType, Dims, Strides};
 use smallvec::{SmallVec, smallvec};
@@ -24,6 +25,7 @@ pub struct Sort {
     places: bool,
     runs: Scratch,
     buckets: Buckets,
+    divide: Divide,
 }
 
 enum Order {
@@ -38,6 +40,8 @@ const TILE: usize = 1 << 15;
 /// Elements of a lane that make it worth cutting, and of a chunk of it.
 const LONG: usize = 1 << 16;
 const CHUNK: usize = 1 << 20;
+/// Elements of a lane that is worth a sample.
+const DIVIDED: usize = 1 << 18;
 /// Elements of a piece of a merge.
 const MERGED: usize = 1 << 17;
 /// Lanes read side by side when they are not dense.
@@ -57,6 +61,10 @@ enum Cut {
         tiles: usize,
     },
     Buckets(Cutting),
+    /// One lane around this place.
+    Divided {
+        place: usize,
+    },
     /// A power of two of chunks for each lane.
     Chunks {
         chunks: usize,
@@ -66,7 +74,7 @@ enum Cut {
 
 impl Sort {
     fn with(axis: usize, order: Order, places: bool) -> Sort {
-        Sort { axis, order, places, runs: Scratch::default(), buckets: Buckets::default() }
+        Sort { axis, order, places, runs: Scratch::default(), buckets: Buckets::default(), divide: Divide::default() }
     }
 
     pub fn new(axis: usize, stable: bool) -> Sort {
@@ -106,6 +114,8 @@ impl Sort {
         };
         let cut = if lanes * len == 0 {
             Cut::Nothing
+        } else if let Some(place) = self.divided(x, out, lanes) {
+            Cut::Divided { place }
         } else if lanes <= 4 && len >= LONG && !x.dtype.is_complex() && (self.places || x.dtype.size() > 1) {
             Cut::Buckets(Cutting::new(lanes, len))
         } else if sorted && lanes <= 2 && len >= LONG && x.dtype.is_complex() {
@@ -115,6 +125,16 @@ impl Sort {
             Cut::Lanes { tiles: pieces(lanes * len, TILE).min(pieces(lanes, GROUP.min(lanes / 4))) }
         };
         Ok(Plan { outer, steps: [x_steps, out_steps], lanes, len, cut })
+    }
+
+    /// The place that one long lane is divided around: if it is the only one wanted, and the answer can be written while
+    /// the lane is read.
+    fn divided(&self, x: &RawView, out: &RawView, lanes: usize) -> Option<usize> {
+        let Order::Partitioned { kth } = &self.order else { return None };
+        let dense = out.strides[self.axis] == out.dtype.size() as isize && out.is_aligned();
+        let long = lanes == 1 && x.shape[self.axis] >= DIVIDED;
+        let fits = long && dense && !self.places && !x.dtype.is_complex() && are_apart(x, out);
+        kth.first().copied().filter(|_| fits && kth.len() == 1)
     }
 
     /// Records without ranks are compared.
@@ -131,7 +151,7 @@ impl Sort {
                 self.whole_lanes::<C>(args, plan, lanes, |run, _| self.order.arrange(run))
             }
             Cut::Chunks { chunks, pieces } => self.chunked::<C>(args, plan, chunks, pieces, phase, tile),
-            Cut::Nothing | Cut::Buckets(_) => Ok(()),
+            Cut::Nothing | Cut::Buckets(_) | Cut::Divided { .. } => Ok(()),
         }
     }
 
@@ -170,7 +190,7 @@ impl Sort {
                 };
                 self.buckets.run::<C>(cut, lane, wanted, phase, tile)
             }
-            Cut::Nothing | Cut::Chunks { .. } => Ok(()),
+            Cut::Nothing | Cut::Chunks { .. } | Cut::Divided { .. } => Ok(()),
         }
     }
 
@@ -278,7 +298,12 @@ impl Sort {
         phase: usize,
         tile: usize,
     ) -> Result<(), LibraryError> {
-        if !self.places {
+        if let Cut::Divided { place } = plan.cut {
+            let (x, out) = (&args.ins[0], &args.outs[0]);
+            let (shape, strides) = (smallvec![plan.len], smallvec![x.strides[self.axis]]);
+            let lane = RawView { ptr: x.ptr, dtype: x.dtype, shape, strides };
+            self.divide.run::<T>(&lane, out.ptr as *mut T, place, phase, tile)
+        } else if !self.places {
             self.run_ranked::<Keys<T>>(args, plan, phase, tile)
         } else if size_of::<T>() <= 4 && plan.len < 1 << 32 {
             self.run_ranked::<ShortPlaces<T>>(args, plan, phase, tile)
@@ -337,6 +362,7 @@ impl LibraryOp for Sort {
             Cut::Nothing => smallvec![0],
             Cut::Lanes { tiles } => smallvec![tiles],
             Cut::Buckets(cut) => cut.phases(),
+            Cut::Divided { .. } => divide::phases(plan.len),
             Cut::Chunks { chunks, pieces } => {
                 let mut phases = smallvec![plan.lanes * chunks];
                 phases.extend((0..chunks.ilog2()).map(|_| plan.lanes * pieces));
@@ -362,7 +388,8 @@ impl LibraryOp for Sort {
         )
     }
 
-    /// A lane is read whole before it is written: its records are dealt out in the phase before buckets are written.
+    /// A lane is read whole before it is written: its records are dealt out in the phase before buckets are written. One
+    /// that is divided is so only into memory of its own.
     fn in_place(&self) -> bool {
         true
     }

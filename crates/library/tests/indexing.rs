@@ -93,7 +93,7 @@ fn at_folds_repeated_places_in_order() {
     }
 }
 
-/// Base shapes, and whether their rows overlap. Longer rows are written once, whatever the number of values for them.
+/// Base shapes, and whether their rows overlap.
 const SHAPES_WRITTEN: [(&[usize], bool); 6] = [
     (&[5000], false),
     (&[5000, 3], false),
@@ -135,6 +135,67 @@ fn many_places_are_written_in_order() {
                 let at = if overlaps { i[0] + i[1] } else { i[0] * row + i.get(1).unwrap_or(&0) };
                 assert!(same(x.get(i), want[at]), "{base:?} {sorted} {i:?}");
             });
+        }
+    }
+}
+
+/// More rows than there are places for, in no order: only the last for each place is written, wherever it comes from.
+#[test]
+fn of_many_rows_for_a_place_the_last_is_written() {
+    let mut rng = Rng(79);
+    // The dtype, the base (backwards along its first axis), the indexed axes, the shape of the indices.
+    let cases: [(DType, &[usize], usize, &[usize]); 5] = [
+        (DType::F64, &[70_000, 2], 1, &[270_000]),
+        (DType::F32, &[300, 250, 3], 2, &[270_000]),
+        (DType::I8, &[90_000, 2, 3], 1, &[400, 680]),
+        (DType::C128, &[20, 2], 1, &[270_000]),
+        (DType::I16, &[2_000, 4], 1, &[680, 400]),
+    ];
+    for (dtype, base, count, shape) in cases {
+        for (swapped, one) in [(false, false), (true, false), (false, true)] {
+            let mut x = Array::dense(dtype, base);
+            x.view.ptr = unsafe { x.view.ptr.offset(x.view.strides[0] * (base[0] as isize - 1)) };
+            x.view.strides[0] *= -1;
+            let at: Vec<Array> = (0..count)
+                .map(|k| {
+                    let index = Array::dense(DType::I64, shape);
+                    index.fill(|_| (rng.below(2 * base[k]) as f64 - base[k] as f64, 0.0));
+                    index
+                })
+                .collect();
+            let values_shape = [shape, &base[count..]].concat();
+            let last = values_shape.len() - 1;
+            let mut lies = values_shape.clone();
+            if swapped {
+                lies.swap(0, last);
+            }
+            let mut values = Array::random(&mut rng, dtype, &lies, false);
+            if swapped {
+                values.view.shape.swap(0, last);
+                values.view.strides.swap(0, last);
+            }
+            if one {
+                values.view.strides[..shape.len()].fill(0);
+            }
+            let want = Array::dense(dtype, base);
+            each_index(&values_shape, |i| want.set(&base_index(base, &at, shape.len(), i), values.get(i)));
+            let axes: Vec<usize> = (0..count).collect();
+            let ins: Vec<&Array> = at.iter().chain([&values]).collect();
+            run(&mut rng, &Put::new(&axes, Mode::Raise), &ins, &[&x]).unwrap();
+            assert_same(&x.list(), &want.list(), "put");
+
+            if swapped || one {
+                continue;
+            }
+            values.fill(|_| (1.0, 0.0));
+            let ends: Vec<usize> = shape.iter().map(|n| n - 1).collect();
+            for place in [vec![0; shape.len()], shape.iter().map(|n| n / 2).collect(), ends] {
+                let kept = at[count - 1].get(&place);
+                at[count - 1].set(&place, (base[count - 1] as f64, 0.0));
+                assert!(run(&mut rng, &Put::new(&axes, Mode::Raise), &ins, &[&x]).is_err());
+                at[count - 1].set(&place, kept);
+            }
+            assert_same(&x.list(), &want.list(), "nothing is written where an index is outside");
         }
     }
 }

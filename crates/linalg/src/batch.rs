@@ -8,6 +8,7 @@ use numloom_blas::Blas;
 use numloom_blas::stack::{self, with_stack};
 use numloom_library::{Args, Form, LibraryError, LibraryOp, RawView};
 use smallvec::{SmallVec, smallvec};
+use std::ops::Range;
 
 /// What one matrix (or a pair) is given to: the operands without their batch axes.
 pub struct Call<'a> {
@@ -110,18 +111,27 @@ impl Factor {
             && batches.all(|b| b.as_ref() == Some(&first))
     }
 
-    /// The operands of the `i`-th matrix.
-    unsafe fn at(views: &[RawView], cores: &[usize], i: usize) -> SmallVec<[RawView; 3]> {
+    /// The operands without their batch axes: those of the first matrix.
+    fn first(views: &[RawView], cores: &[usize]) -> SmallVec<[RawView; 3]> {
         let one = |(v, &core): (&RawView, &usize)| {
             let n = v.shape.len() - core;
-            let (mut ptr, mut i) = (v.ptr, i);
-            for axis in (0..n).rev() {
-                ptr = ptr.offset((i % v.shape[axis]) as isize * v.strides[axis]);
-                i /= v.shape[axis];
-            }
-            RawView { ptr, dtype: v.dtype, shape: v.shape[n..].into(), strides: v.strides[n..].into() }
+            RawView { ptr: v.ptr, dtype: v.dtype, shape: v.shape[n..].into(), strides: v.strides[n..].into() }
         };
         views.iter().zip(cores).map(one).collect()
+    }
+
+    /// Moves the operands of one matrix to the `i`-th.
+    fn seek(ones: &mut [RawView], views: &[RawView], i: usize) {
+        for (one, v) in ones.iter_mut().zip(views) {
+            let (mut ptr, mut i) = (v.ptr, i);
+            for axis in (0..v.shape.len() - one.shape.len()).rev() {
+                // The outermost needs no division.
+                let at = if axis == 0 { i } else { i % v.shape[axis] };
+                ptr = ptr.wrapping_offset(at as isize * v.strides[axis]);
+                i = if axis == 0 { 0 } else { i / v.shape[axis] };
+            }
+            one.ptr = ptr;
+        }
     }
 
     fn cut(&self, args: &Args) -> Cut {
@@ -136,14 +146,25 @@ impl Factor {
         Cut::Tiles(batch.saturating_mul(work).div_ceil(TILE).min(batch))
     }
 
-    unsafe fn one(&self, args: &Args, i: usize, par: Par, blas: Option<&Blas>) -> Result<(), LibraryError> {
-        let ins = Self::at(&args.ins, self.row.ins, i);
-        let outs = Self::at(&args.outs, self.row.outs, i);
-        let call = Call { ins: &ins, outs: &outs, option: self.option, par };
-        match blas {
-            Some(blas) => (self.row.lapack)(&call, blas),
-            None => (self.row.own)(&call),
+    /// Works on some of the matrices, one after another.
+    unsafe fn each(
+        &self,
+        args: &Args,
+        matrices: Range<usize>,
+        par: Par,
+        blas: Option<&Blas>,
+    ) -> Result<(), LibraryError> {
+        let (mut ins, mut outs) = (Self::first(&args.ins, self.row.ins), Self::first(&args.outs, self.row.outs));
+        for i in matrices {
+            Self::seek(&mut ins, &args.ins, i);
+            Self::seek(&mut outs, &args.outs, i);
+            let call = Call { ins: &ins, outs: &outs, option: self.option, par };
+            match blas {
+                Some(blas) => (self.row.lapack)(&call, blas)?,
+                None => (self.row.own)(&call)?,
+            }
         }
+        Ok(())
     }
 }
 
@@ -175,17 +196,17 @@ impl LibraryOp for Factor {
         match self.cut(args) {
             Cut::Lapack(blas) => {
                 let _threads = blas.hold_threads();
-                with_stack(stack::FACTORS, || self.one(args, 0, Par::Seq, Some(blas)))
+                with_stack(stack::FACTORS, || self.each(args, 0..1, Par::Seq, Some(blas)))
                     .unwrap_or_else(|e| Err(LibraryError::Memory(format!("Unable to start a thread: {e}"))))
             }
             Cut::Gang if tile > 0 => {
                 self.gang.join();
                 Ok(())
             }
-            Cut::Gang => self.gang.lead(self.threads, |par| self.one(args, 0, par, None)),
+            Cut::Gang => self.gang.lead(self.threads, |par| self.each(args, 0..1, par, None)),
             Cut::Tiles(tiles) => {
                 let batch = self.extent(args).0;
-                (tile * batch / tiles..(tile + 1) * batch / tiles).try_for_each(|i| self.one(args, i, Par::Seq, None))
+                self.each(args, tile * batch / tiles..(tile + 1) * batch / tiles, Par::Seq, None)
             }
         }
     }

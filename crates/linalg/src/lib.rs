@@ -12,6 +12,7 @@ mod lu;
 mod matrix;
 mod qr;
 mod scale;
+mod small;
 mod svd;
 mod symmetric;
 mod triangular;

@@ -1,12 +1,14 @@
 //! What comes of an LU factorisation with partial pivoting: solutions, inverses, determinants.
 
 use crate::batch::Call;
-use crate::matrix::{Field, failed, load, store, store_run, typed};
+use crate::matrix::{Field, element, failed, load, rows_and_columns, store, store_columns, store_run, typed};
+use crate::small::{SMALL, SmallLu, sized};
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::lu::partial_pivoting::factor::{lu_in_place, lu_in_place_scratch};
 use faer::linalg::triangular_solve::{solve_unit_lower_triangular_in_place, solve_upper_triangular_in_place};
 use faer::{Mat, Par};
 use numloom_library::{LibraryError, RawView};
+use smallvec::SmallVec;
 
 pub const SINGULAR: &str = "Singular matrix";
 
@@ -23,15 +25,10 @@ impl<T: Field> Lu<T> {
     fn new(mut factors: Mat<T>, par: Par) -> Lu<T> {
         let n = factors.nrows();
         let (mut order, mut back) = (vec![0usize; n], vec![0usize; n]);
-        let odd = if n <= SMALL {
-            eliminate(&mut factors, &mut order)
-        } else {
-            let mut memory = MemBuffer::new(lu_in_place_scratch::<usize, T>(n, n, par, Default::default()));
-            let stack = MemStack::new(&mut memory);
-            let (info, _) = lu_in_place(factors.as_mut(), &mut order, &mut back, par, stack, Default::default());
-            info.transposition_count % 2 == 1
-        };
-        Lu { factors, order, odd }
+        let mut memory = MemBuffer::new(lu_in_place_scratch::<usize, T>(n, n, par, Default::default()));
+        let stack = MemStack::new(&mut memory);
+        let (info, _) = lu_in_place(factors.as_mut(), &mut order, &mut back, par, stack, Default::default());
+        Lu { factors, order, odd: info.transposition_count % 2 == 1 }
     }
 
     fn is_singular(&self) -> bool {
@@ -49,83 +46,18 @@ impl<T: Field> Lu<T> {
                 x[(i, j)] = b[(from, j)];
             }
         }
-        if self.order.len() <= SMALL {
-            substitute(&self.factors, &mut x);
-            return x;
-        }
         solve_unit_lower_triangular_in_place(self.factors.as_ref(), x.as_mut(), par);
         solve_upper_triangular_in_place(self.factors.as_ref(), x.as_mut(), par);
         x
     }
 }
 
-/// Up to this side plain loops are faster than anything that is blocked.
-const SMALL: usize = 16;
-
-/// Gaussian elimination with partial pivoting; whether the number of exchanges is odd.
-fn eliminate<T: Field>(a: &mut Mat<T>, order: &mut [usize]) -> bool {
-    let n = order.len();
-    let size = |z: T| {
-        let (re, im) = z.parts();
-        re.abs() + im.abs()
-    };
-    order.iter_mut().enumerate().for_each(|(i, o)| *o = i);
-    let mut odd = false;
-    for k in 0..n {
-        let mut best = k;
-        for i in k + 1..n {
-            if size(a[(i, k)]) > size(a[(best, k)]) {
-                best = i;
-            }
-        }
-        if best != k {
-            order.swap(k, best);
-            odd = !odd;
-            for j in 0..n {
-                let kept = a[(k, j)];
-                a[(k, j)] = a[(best, j)];
-                a[(best, j)] = kept;
-            }
-        }
-        let pivot = a[(k, k)];
-        if pivot.parts() == (0.0, 0.0) {
-            continue;
-        }
-        for i in k + 1..n {
-            a[(i, k)] = a[(i, k)].over(pivot);
-        }
-        for j in k + 1..n {
-            let above = a[(k, j)];
-            for i in k + 1..n {
-                a[(i, j)] = a[(i, j)] - a[(i, k)] * above;
-            }
-        }
-    }
-    odd
-}
-
-/// Solves with both factors, column by column.
-fn substitute<T: Field>(factors: &Mat<T>, x: &mut Mat<T>) {
-    let n = factors.nrows();
-    for j in 0..x.ncols() {
-        for k in 0..n {
-            let known = x[(k, j)];
-            for i in k + 1..n {
-                x[(i, j)] -= factors[(i, k)] * known;
-            }
-        }
-        for k in (0..n).rev() {
-            let known = x[(k, j)].over(factors[(k, k)]);
-            x[(k, j)] = known;
-            for i in 0..k {
-                x[(i, j)] -= factors[(i, k)] * known;
-            }
-        }
-    }
-}
-
 pub unsafe fn solve(call: &Call<'_>) -> Result<(), LibraryError> {
+    let (side, _) = rows_and_columns(&call.ins[0]);
     typed!(call.outs[0].dtype, T => {
+        if side <= SMALL {
+            return sized!(side, N => solve_small::<T, N>(call));
+        }
         let lu = Lu::new(load::<T>(&call.ins[0]), call.par);
         if lu.is_singular() {
             return failed(SINGULAR);
@@ -135,6 +67,21 @@ pub unsafe fn solve(call: &Call<'_>) -> Result<(), LibraryError> {
     })
 }
 
+unsafe fn solve_small<T: Field, const N: usize>(call: &Call<'_>) -> Result<(), LibraryError> {
+    let lu = SmallLu::<T, N>::new(&call.ins[0]);
+    if lu.is_singular() {
+        return failed(SINGULAR);
+    }
+    let (b, x) = (&call.ins[1], &call.outs[0]);
+    let (_, columns) = rows_and_columns(b);
+    for first in (0..columns).step_by(N) {
+        let count = N.min(columns - first);
+        let solved = lu.solve(count, |i, j| element(b, i, first + j));
+        store_columns(solved.as_ref(), x, first);
+    }
+    Ok(())
+}
+
 /// What stands for the inverse of a matrix that has none.
 pub fn no_inverse<T: Field>(n: usize) -> Mat<T> {
     Mat::from_fn(n, n, |_, _| T::from_parts(f64::NAN, f64::NAN))
@@ -142,25 +89,41 @@ pub fn no_inverse<T: Field>(n: usize) -> Mat<T> {
 
 /// With the option, a matrix without an inverse gives NaNs.
 pub unsafe fn inv(call: &Call<'_>) -> Result<(), LibraryError> {
+    let (side, _) = rows_and_columns(&call.ins[0]);
     typed!(call.outs[0].dtype, T => {
+        if side <= SMALL {
+            return sized!(side, N => inv_small::<T, N>(call, side));
+        }
         let lu = Lu::new(load::<T>(&call.ins[0]), call.par);
         if lu.is_singular() {
-            if call.option {
-                let n = lu.order.len();
-                store::<T>(no_inverse::<T>(n).as_ref(), &call.outs[0]);
-                return Ok(());
-            }
-            return failed(SINGULAR);
+            return without_inverse::<T>(call, side);
         }
-        let n = lu.order.len();
-        store::<T>(lu.solve(&Mat::<T>::identity(n, n), call.par).as_ref(), &call.outs[0]);
+        store::<T>(lu.solve(&Mat::<T>::identity(side, side), call.par).as_ref(), &call.outs[0]);
         Ok(())
     })
 }
 
+unsafe fn inv_small<T: Field, const N: usize>(call: &Call<'_>, side: usize) -> Result<(), LibraryError> {
+    let lu = SmallLu::<T, N>::new(&call.ins[0]);
+    if lu.is_singular() {
+        return without_inverse::<T>(call, side);
+    }
+    let inverse = lu.solve(side, |i, j| T::from_parts((i == j) as u8 as f64, 0.0));
+    store::<T>(inverse.as_ref(), &call.outs[0]);
+    Ok(())
+}
+
+unsafe fn without_inverse<T: Field>(call: &Call<'_>, side: usize) -> Result<(), LibraryError> {
+    if !call.option {
+        return failed(SINGULAR);
+    }
+    store::<T>(no_inverse::<T>(side).as_ref(), &call.outs[0]);
+    Ok(())
+}
+
 /// The diagonal of U, and whether the number of exchanges was odd.
 pub struct Pivots<T> {
-    pub values: Vec<T>,
+    pub values: SmallVec<[T; SMALL]>,
     pub odd: bool,
 }
 
@@ -199,16 +162,24 @@ impl<T: Field> Pivots<T> {
     }
 }
 
+unsafe fn pivots<T: Field>(call: &Call<'_>) -> Pivots<T> {
+    let a = &call.ins[0];
+    match rows_and_columns(a).0 {
+        side if side <= SMALL => sized!(side, N => SmallLu::<T, N>::new(a).pivots()),
+        _ => Lu::new(load::<T>(a), call.par).pivots(),
+    }
+}
+
 pub unsafe fn det(call: &Call<'_>) -> Result<(), LibraryError> {
     typed!(call.outs[0].dtype, T => {
-        Lu::new(load::<T>(&call.ins[0]), call.par).pivots().store_product(&call.outs[0]);
+        pivots::<T>(call).store_product(&call.outs[0]);
         Ok(())
     })
 }
 
 pub unsafe fn slogdet(call: &Call<'_>) -> Result<(), LibraryError> {
     typed!(call.outs[0].dtype, T => {
-        Lu::new(load::<T>(&call.ins[0]), call.par).pivots().store_sign_and_log(call.outs);
+        pivots::<T>(call).store_sign_and_log(call.outs);
         Ok(())
     })
 }

@@ -159,14 +159,39 @@ pub unsafe fn copy_columns<T: Field>(view: &RawView, to: *mut T, step: isize) {
     }
 }
 
+/// One element of a view.
+///
+/// # Safety
+/// It is inside, and readable.
+#[inline]
+pub unsafe fn element<T: Field>(view: &RawView, i: usize, j: usize) -> T {
+    let [(_, rs), (_, cs)] = extents(view);
+    let at = view.ptr.offset(i as isize * rs + j as isize * cs);
+    if view.dtype == T::DTYPE {
+        return at.cast::<T>().read_unaligned();
+    }
+    let (re, im) = read(view.dtype, at);
+    T::from_parts(re, im)
+}
+
 /// Writes a matrix into a view of its shape (or of one column).
 ///
 /// # Safety
 /// The view is writeable, and nobody else looks at it.
 pub unsafe fn store<T: Field>(from: MatRef<'_, T>, view: &RawView) {
-    let [(m, rs), (n, cs)] = extents(view);
-    assert!(from.nrows() == m && from.ncols() == n, "a result of another shape");
-    let at = |i: usize, j: usize| view.ptr.offset(i as isize * rs + j as isize * cs);
+    assert!(rows_and_columns(view) == (from.nrows(), from.ncols()), "a result of another shape");
+    store_columns(from, view, 0);
+}
+
+/// Writes a matrix into the columns of a view from `first` on.
+///
+/// # Safety
+/// As for `store`.
+pub unsafe fn store_columns<T: Field>(from: MatRef<'_, T>, view: &RawView, first: usize) {
+    let (m, n) = (from.nrows(), from.ncols());
+    let [(rows, rs), (columns, cs)] = extents(view);
+    assert!(m == rows && first + n <= columns, "more columns than there are");
+    let at = |i: usize, j: usize| view.ptr.offset(i as isize * rs + (first + j) as isize * cs);
     if view.dtype == T::DTYPE {
         blockwise(m, n, |i, j| at(i, j).cast::<T>().write_unaligned(*from.get_unchecked(i, j)));
     } else {

@@ -3,6 +3,7 @@
 //! and temporaries are as large as a tile, not as an array.
 
 use crate::fp;
+use crate::mapper::can_be_cut;
 use crate::node::{Nodes, Spot, StoreId};
 use crate::plan::{FusedPlan, TaskPlan, TaskWork};
 use numloom_cpu::{Launch, Operand, Output, Raised};
@@ -50,7 +51,7 @@ pub fn chain(tasks: Vec<TaskPlan>, nodes: &Nodes) -> Vec<TaskPlan> {
 /// The extent of the first axis of a task that can be cut along it.
 fn rows_of(t: &TaskPlan) -> Option<usize> {
     match &t.work {
-        TaskWork::Fused(f) if f.reduced & 1 == 0 && !f.domain.contains(&0) => {
+        TaskWork::Fused(f) if can_be_cut(f, 0) && !f.domain.contains(&0) => {
             f.domain.first().copied().filter(|&r| r >= 64)
         }
         _ => None,
