@@ -4,7 +4,7 @@ use crate::error::{ErrorKind, ExecError};
 use crate::gpu::failure;
 use crate::operation::Operation;
 use numloom_cuda::ops::Step;
-use numloom_cuda::ops::index::{self, Axis, Index, MOST_ARRAYS, MOST_AXES, Picked};
+use numloom_cuda::ops::index::{self, Axis, Index, MOST_ARRAYS, MOST_AXES, Picked, REPEATED};
 use numloom_cuda::{CudaError, Device, Lane};
 use numloom_ir::{DType, View};
 use numloom_library::{Args, Mode, RawView};
@@ -49,8 +49,8 @@ pub fn take(device: &Device, op: &Operation, args: &Args, axes: &[usize], mode: 
         return Ok(());
     }
     let call = Call { device, op, axes, mode, array };
-    let picked = picked(array, &args.ins[1..], values, mode).ok_or_else(|| call.refused())?;
-    call.looked_at(picked, 0, |picked, _| [picked.take(), None])
+    let mut picked = picked(array, &args.ins[1..], values, mode).ok_or_else(|| call.refused())?;
+    call.looked_at(&mut picked, 0, |picked, _| [picked.take(), None]).map(|_| ())
 }
 
 pub fn put(device: &Device, op: &Operation, args: &Args, axes: &[usize], mode: Mode) -> Result<()> {
@@ -59,12 +59,14 @@ pub fn put(device: &Device, op: &Operation, args: &Args, axes: &[usize], mode: M
         return Ok(());
     }
     let call = Call { device, op, axes, mode, array };
-    let picked = picked(array, indices, values, mode).ok_or_else(|| call.refused())?;
+    let mut picked = picked(array, indices, values, mode).ok_or_else(|| call.refused())?;
     let scratch = picked.put_scratch();
-    call.looked_at(picked, scratch, |picked, at| match picked.put(at) {
-        Some([looking, writing]) => [Some(looking), Some(writing)],
-        None => [None, None],
-    })
+    let steps = |steps: Option<[Step; 2]>| steps.map_or([None, None], |both| both.map(Some));
+    if call.looked_at(&mut picked, scratch, |picked, at| steps(picked.put(at)))? {
+        let scratch = picked.put_in_order_scratch();
+        call.looked_at(&mut picked, scratch, |picked, at| steps(picked.put_in_order(at)))?;
+    }
+    Ok(())
 }
 
 struct Call<'a> {
@@ -75,6 +77,14 @@ struct Call<'a> {
     array: &'a RawView,
 }
 
+/// What a look at the indices has found.
+enum Found {
+    Nothing,
+    Repeated,
+    /// Of which index array, and the index.
+    Wrong(usize, i64),
+}
+
 /// Room in front of scratch for what is told of wrong indices.
 const BAD: usize = 256;
 
@@ -83,32 +93,36 @@ impl Call<'_> {
         failure(CudaError::Launch("the index has no way on a GPU".into()), self.op.name(), self.op.at)
     }
 
-    /// Runs a step that finds wrong indices, and the one that follows if there is none.
+    /// Runs a step that finds wrong indices, and the one that follows if there is none. True, with nothing written, if it
+    /// has found that places are named more than once.
     fn looked_at(
         &self,
-        mut picked: Picked,
+        picked: &mut Picked,
         scratch: usize,
         steps: impl FnOnce(&Picked, u64) -> [Option<Step>; 2],
-    ) -> Result<()> {
+    ) -> Result<bool> {
         let fail = |e: CudaError| failure(e, self.op.name(), self.op.at);
         let room = self.device.room(BAD + scratch).map_err(fail)?;
         picked.bad = room.ptr();
-        let [looking, writing] = steps(&picked, room.ptr() + BAD as u64);
+        let [looking, writing] = steps(picked, room.ptr() + BAD as u64);
+        let tells = self.mode == Mode::Raise || writing.is_some();
         // SAFETY: the arrays are held on this device; the room has the size asked for.
         let found = unsafe {
             self.device.fill(Lane::Compute, room.ptr(), 0, BAD + scratch).and_then(|()| {
                 self.device.run_steps(looking.as_slice())?;
-                let first = if self.mode == Mode::Raise { self.device.read(room.ptr())? } else { 0 };
-                if first != 0
-                    && let Some((k, at)) = picked.wrong(first)
-                {
-                    return self.device.read(at).map(|index| Some((k, index as i64)));
+                let found = if tells { self.device.read(room.ptr())? } else { 0 };
+                match picked.wrong(found) {
+                    _ if found == 0 => self.device.run_steps(writing.as_slice()).map(|()| Found::Nothing),
+                    Some((k, at)) if found != REPEATED => self.device.read(at).map(|i| Found::Wrong(k, i as i64)),
+                    _ => Ok(Found::Repeated),
                 }
-                self.device.run_steps(writing.as_slice())?;
-                Ok(None)
             })
         };
-        let Some((k, index)) = found.map_err(fail)? else { return Ok(()) };
+        let (k, index) = match found.map_err(fail)? {
+            Found::Nothing => return Ok(false),
+            Found::Repeated => return Ok(true),
+            Found::Wrong(k, index) => (k, index),
+        };
         let (axis, extent) = (self.axes[k], self.array.shape[k]);
         let message = format!("index {index} is out of bounds for axis {axis} with size {extent}");
         Err(ExecError::new(ErrorKind::Index, message, self.op.name(), self.op.at))

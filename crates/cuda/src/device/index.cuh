@@ -1,7 +1,7 @@
 // Elements picked by ARRAYS index arrays, read or written. U is a unit of the element's size, I counts the elements, O
 // the positions.
 // The domain has DIMS axes: those of the index arrays and those that are not indexed, in any order. Words: array, values,
-// elements, positions, mode, bad, owners, mask of the owners' table; for each index array its address, and the extent,
+// elements, positions, mode, bad, owners if there are any, mask of the owners' table; for each index array its address, and the extent,
 // the bytes and the places that one step along its axis is; for each axis of the domain its extent, its strides in
 // array and values in bytes, in positions, and its strides in each index array.
 enum { INDEX = 8, AXIS = INDEX + 4 * ARRAYS, EACH = 4 + ARRAYS, FLIGHT = 4 };
@@ -97,7 +97,22 @@ FN O* owner_of(const u64* w, u64 place, bool insert) {
         if (key == place + 1 || (insert && key == 0)) return (O*)(pair + 1);
     }
 }
-// Of several values for one place the last one wins, as in NumPy: first every place learns the last position that names it.
+// Of several values for one place the last one wins, as in NumPy. Where each is named once that need not be looked at:
+// `bad` becomes one where it is not. The owners are a bit for each place, or none.
+extern "C" __global__ void __launch_bounds__(256) index_marks(const __grid_constant__ WordsOf a) {
+    bool repeated = false;
+    FOR_ALL_SPOTS {
+        Spot s[FLIGHT];
+        find(a.w, i, step, s);
+#pragma unroll
+        for (int f = 0; f < FLIGHT; f++) {
+            const u32 bit = 1u << (s[f].place & 31);
+            if (a.w[6] && s[f].good && i + f * step < a.w[2] && atomicOr((u32*)a.w[6] + (s[f].place >> 5), bit) & bit) repeated = true;
+        }
+    }
+    if (repeated) atomicMax((u64*)a.w[5], 1ull);
+}
+// Else every place first learns the last position that names it.
 extern "C" __global__ void __launch_bounds__(256) index_owners(const __grid_constant__ WordsOf a) {
     FOR_ALL_SPOTS {
         Spot s[FLIGHT];
@@ -112,7 +127,7 @@ extern "C" __global__ void __launch_bounds__(256) index_put(const __grid_constan
         O owner[FLIGHT];
         find(a.w, i, step, s);
 #pragma unroll
-        for (int f = 0; f < FLIGHT; f++) owner[f] = s[f].good ? *owner_of(a.w, s[f].place, false) : 0;
+        for (int f = 0; f < FLIGHT; f++) owner[f] = !s[f].good ? 0 : a.w[6] ? *owner_of(a.w, s[f].place, false) : (O)(s[f].position + 1);
 #pragma unroll
         for (int f = 0; f < FLIGHT; f++) {
             if (owner[f] == s[f].position + 1 && i + f * step < a.w[2]) *(U*)s[f].at = *(const U*)s[f].value;

@@ -12,6 +12,9 @@ const FLIGHT: usize = 4;
 pub const MOST_ARRAYS: usize = 8;
 pub const MOST_AXES: usize = 16;
 
+/// What `bad` is where all indices are right, but some place is named more than once.
+pub const REPEATED: u64 = 1;
+
 /// What to do with an index out of range.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Mode {
@@ -211,17 +214,41 @@ impl Picked {
         (slots.saturating_mul(16) < self.places().saturating_mul(self.owner())).then_some(slots)
     }
 
+    /// Whether all positions are given the same: then it does not matter how often a place is named.
+    fn is_one_for_all(&self) -> bool {
+        self.positions.iter().all(|a| a.extent == 1 || a.values == 0)
+    }
+
     /// Bytes of scratch `put` needs, zero before.
     pub fn put_scratch(&self) -> usize {
+        match self.table() {
+            _ if self.is_one_for_all() => 0,
+            Some(_) => self.put_in_order_scratch(),
+            None => 4 * self.places().div_ceil(32),
+        }
+    }
+
+    /// `array[index, ...] = values`: a step that looks at the indices, and one that writes, if `bad` is still zero. Where
+    /// it is `REPEATED`, `put_in_order` is to be done instead. No two places of the array share bytes.
+    pub fn put(&self, scratch: u64) -> Option<[Step; 2]> {
+        if self.table().is_some() && !self.is_one_for_all() {
+            return self.put_in_order(scratch);
+        }
+        let (size, axes) = self.widened();
+        let marks = if self.is_one_for_all() { 0 } else { scratch };
+        let looking = self.step("index_marks", self.itemsize, &joined(self.positions.iter().cloned()), marks)?;
+        Some([looking, self.step("index_put", size, &axes, 0)?])
+    }
+
+    /// Bytes of scratch `put_in_order` needs, zero before.
+    pub fn put_in_order_scratch(&self) -> usize {
         self.table().map_or(self.places().saturating_mul(self.owner()), |slots| 16 * slots)
     }
 
-    /// `array[index, ...] = values`; of several values for one place the last wins. The first step looks at the indices,
-    /// the second one writes. No two places of the array share bytes.
-    pub fn put(&self, scratch: u64) -> Option<[Step; 2]> {
+    /// As `put`; of several values for one place the last wins.
+    pub fn put_in_order(&self, scratch: u64) -> Option<[Step; 2]> {
         let (size, axes) = self.widened();
-        let positions = joined(self.positions.iter().cloned());
-        let looking = self.step("index_owners", self.itemsize, &positions, scratch)?;
+        let looking = self.step("index_owners", self.itemsize, &joined(self.positions.iter().cloned()), scratch)?;
         Some([looking, self.step("index_put", size, &axes, scratch)?])
     }
 

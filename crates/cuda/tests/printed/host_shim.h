@@ -81,6 +81,11 @@ static inline unsigned long long atomicCAS(unsigned long long* p, unsigned long 
     if (was == old) *p = v;
     return was;
 }
+static inline unsigned atomicOr(unsigned* p, unsigned v) {
+    unsigned old = *p;
+    *p |= v;
+    return old;
+}
 static inline unsigned atomicMax(unsigned* p, unsigned v) {
     unsigned old = *p;
     if (v > old) *p = v;

@@ -4,7 +4,7 @@ use crate::host::{compile, host_source};
 use crate::nvrtc::compiler;
 use numloom_cuda::ops::dense::{Dense, Move, NOT_A_NUMBER, Part, identity};
 use numloom_cuda::ops::extreme::Extreme;
-use numloom_cuda::ops::index::{Axis, Index, Mode, Picked};
+use numloom_cuda::ops::index::{Axis, Index, Mode, Picked, REPEATED};
 use numloom_cuda::ops::scan::Scan;
 use numloom_cuda::ops::search::{Run as Elements, Search};
 use numloom_cuda::ops::select::{Pack, unravel};
@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 const SCAN: &[&str] = &["scan_fold", "scan_tiles", "scan_write", "scan_columns"];
 const SELECT: &[&str] = &["pack_count", "pack_offsets", "pack_write", "unpack_write", "unravel", "transpose"];
-const INDEX: &[&str] = &["index_take", "index_owners", "index_put"];
+const INDEX: &[&str] = &["index_take", "index_marks", "index_owners", "index_put"];
 const DENSE: &[&str] = &["dense_move", "dense_identity"];
 const SEARCH: &[&str] = &["search"];
 const EXTREME: &[&str] = &["extreme_rows", "extreme_parts", "extreme_columns"];
@@ -449,10 +449,9 @@ const SHAPE: [usize; 2] = [37, 5];
 const POSITIONS: usize = SHAPE[0] * SHAPE[1];
 
 impl Picks {
-    fn new(d: DType, arrays: usize) -> Picks {
-        let mut random = crate::cases::Random::new(arrays as u64);
-        // The last one is so long that places are many more than positions.
-        let extents: Vec<usize> = [7, 9, 200][..arrays].to_vec();
+    fn new(d: DType, extents: &[usize]) -> Picks {
+        let mut random = crate::cases::Random::new(extents.len() as u64);
+        let extents = extents.to_vec();
         let index = |&n: &usize| (0..POSITIONS).map(|_| random.below(2 * n) as i64 - n as i64).collect();
         let indices = extents.iter().map(index).collect();
         let elements = extents.iter().product::<usize>() * REST;
@@ -506,18 +505,39 @@ fn indices_take_and_put() {
         return;
     }
     let mut host = Host::default();
-    for (d, arrays) in [(DType::U8, 1), (DType::F32, 2), (DType::I64, 3), (DType::C128, 2)] {
+    // Places of which the last case has many more than positions; those of the second are all named once, in one mode.
+    let cases: [(DType, &[usize]); 5] = [
+        (DType::U8, &[7]),
+        (DType::F64, &[5 * POSITIONS]),
+        (DType::F32, &[7, 9]),
+        (DType::C128, &[7, 9]),
+        (DType::I64, &[7, 9, 200]),
+    ];
+    for (d, extents) in cases {
         for mode in [Mode::Raise, Mode::Wrap, Mode::Clip] {
-            let mut p = Picks::new(d, arrays);
+            let (mut p, arrays) = (Picks::new(d, extents), extents.len());
+            if extents == [5 * POSITIONS] {
+                (0..POSITIONS).for_each(|j| p.indices[0][j] = (j * 7 % POSITIONS * 5) as i64);
+            }
             if mode != Mode::Raise {
-                p.indices.iter_mut().for_each(|i| i[3] = 1000);
+                p.indices.iter_mut().for_each(|i| i[3..5].fill(1000));
             }
             let elements = p.extents.iter().product::<usize>() * REST;
             let array = values_of(d, &p.array, elements);
             let values = values_of(d, &p.values, POSITIONS * REST);
             let picked = p.picked(mode);
             let mut scratch = vec![0u64; picked.put_scratch() / 8 + 1];
-            host.run(&picked.put(scratch.as_mut_ptr() as u64).expect("an item size"), "index");
+            let [looking, writing] = picked.put(scratch.as_mut_ptr() as u64).expect("an item size");
+            host.run(&[looking], "index");
+            let once = extents == [5 * POSITIONS] && mode == Mode::Raise;
+            assert_eq!(*p.bad, if once || arrays == 3 { 0 } else { REPEATED }, "{d}, {arrays} arrays, {mode:?}");
+            if *p.bad == REPEATED {
+                let mut scratch = vec![0u64; picked.put_in_order_scratch() / 8 + 1];
+                *p.bad = 0;
+                host.run(&picked.put_in_order(scratch.as_mut_ptr() as u64).expect("an item size"), "index");
+            } else {
+                host.run(&[writing], "index");
+            }
             let mut want = array.clone();
             for j in 0..POSITIONS {
                 let at = p.place(j, mode);
@@ -535,7 +555,7 @@ fn indices_take_and_put() {
         }
     }
     // The first wrong index of the first array that has one; and nothing else is touched.
-    let mut p = Picks::new(DType::F32, 3);
+    let mut p = Picks::new(DType::F32, &[7, 9, 200]);
     (p.indices[2][1], p.indices[1][20], p.indices[1][30]) = (200, -10, 9);
     let before = p.values.clone();
     let picked = p.picked(Mode::Raise);
@@ -558,8 +578,8 @@ fn library_programs_compile() {
                 Scan { op, dtype: d, src, dst, rows, n, src_row: row, dst_row: row, src_step: step, dst_step: step };
             add(&scan.steps(0).expect("can be scanned"));
         }
-        for arrays in 1..4 {
-            let picked = Picks::new(d, arrays).picked(Mode::Raise);
+        for extents in [&[7][..], &[7, 9], &[7, 9, 200]] {
+            let picked = Picks::new(d, extents).picked(Mode::Raise);
             add(&picked.put(0).expect("an item size"));
             add(&[picked.take().expect("an item size")]);
         }
