@@ -98,19 +98,22 @@ FN O* owner_of(const u64* w, u64 place, bool insert) {
     }
 }
 // Of several values for one place the last one wins, as in NumPy. Where each is named once that need not be looked at:
-// `bad` becomes one where it is not. The owners are a bit for each place, or none.
+// `bad` becomes one where it is not, and then nothing more is marked. The owners are a bit for each place, or none.
 extern "C" __global__ void __launch_bounds__(256) index_marks(const __grid_constant__ WordsOf a) {
-    bool repeated = false;
     FOR_ALL_SPOTS {
         Spot s[FLIGHT];
         find(a.w, i, step, s);
+        if (a.w[6] == 0 || *(volatile u64*)a.w[5] != 0) continue;
+        bool repeated = false;
 #pragma unroll
         for (int f = 0; f < FLIGHT; f++) {
             const u32 bit = 1u << (s[f].place & 31);
-            if (a.w[6] && s[f].good && i + f * step < a.w[2] && atomicOr((u32*)a.w[6] + (s[f].place >> 5), bit) & bit) repeated = true;
+            u32* const word = (u32*)a.w[6] + (s[f].place >> 5);
+            if (s[f].good && i + f * step < a.w[2] && atomicOr(word, bit) & bit) repeated = true;
         }
+        // Many may find one at once; one of them is enough.
+        if (repeated && *(volatile u64*)a.w[5] == 0) atomicMax((u64*)a.w[5], 1ull);
     }
-    if (repeated) atomicMax((u64*)a.w[5], 1ull);
 }
 // Else every place first learns the last position that names it.
 extern "C" __global__ void __launch_bounds__(256) index_owners(const __grid_constant__ WordsOf a) {
