@@ -56,16 +56,46 @@ def test_memories_are_listed():
     assert "FB_MEM 1           32 MiB" in done.stdout and "ZC_MEM              8 MiB" in done.stdout
 
 
+def test_an_array_that_numpy_sees_is_not_moved():
+    passes("""
+    x = np.array(numpy.arange(50_000.0))
+    seen = numpy.asarray(x)
+    offload_to(x, StoreTarget.FBMEM)
+    others = [np.array(numpy.zeros(50_000)) for _ in range(4)]
+    assert numpy.array_equal(seen, numpy.arange(50_000.0))
+    x += 1
+    np.sync()
+    assert numpy.array_equal(seen, numpy.arange(1, 50_001.0))
+    """)
+
+
+def test_numpys_index_arrays_do_not_bring_a_device_array_home():
+    passes("""
+    h = numpy.arange(60_000.0).reshape(200, 300)
+    x = np.array(h)
+    offload_to(x, StoreTarget.FBMEM)
+    i, j = numpy.arange(0, 200, 3)[:, None], numpy.arange(300)[::-7]
+    before = channel("FB", "SYS")
+    y = x[i, j]
+    x[i, j] = -y
+    np.sync()
+    assert channel("FB", "SYS") == before, channel("FB", "SYS")
+    assert numpy.array_equal(y, h[i, j])
+    h[i, j] *= -1
+    assert numpy.array_equal(x, h)
+    """)
+
+
 def test_coverage_names_what_devices_have_no_way_for():
     passes("""
     x = np.array(numpy.arange(6000.0).reshape(60, 100))
     offload_to(x, StoreTarget.FBMEM)
     np.reset_coverage()
-    y = np.sort(x * 2, axis=0)   # the line that is named
+    y = np.sort(x * 2j, axis=0)   # the line that is named
     z = np.sort((x + 1).ravel())
     np.linalg.eigvals(x[:60, :60])
     np.sync()
-    assert numpy.array_equal(y, numpy.arange(0.0, 12000, 2).reshape(60, 100)) and float(z[-1]) == 6000
+    assert numpy.array_equal(y.imag, numpy.arange(0.0, 12000, 2).reshape(60, 100)) and float(z[-1]) == 6000
     left = {entry["name"]: entry for entry in np.coverage(as_dict=True)["not_on_gpu"]}
     assert set(left) == {"sort", "eigvals"}
     assert left["sort"]["calls"] == 1

@@ -102,6 +102,28 @@ def sort(np, x):
     return np.sort(x)
 
 
+def sort_by_places(np, x):
+    return np.take_along_axis(x, np.argsort(x, axis=-1), axis=-1)
+
+
+def median(np, x):
+    return np.median(x, axis=1)
+
+
+def gathered(np, x, i, j):
+    return x[i, j]
+
+
+def scattered(np, x, i, j):
+    z = np.zeros_like(x)
+    z[i, j] = x.ravel()
+    return z
+
+
+def scattered_jax(np, x, i, j):
+    return np.zeros_like(x).at[i, j].set(x.ravel())
+
+
 def matmul(np, a, b):
     return a @ b
 
@@ -154,6 +176,15 @@ def two(n):
     return uniform(n), uniform(n)
 
 
+def rows_of(length, n):
+    return (uniform(n // length, length),)
+
+
+def places(n):
+    order = RNG.permutation(n * n)
+    return uniform(n, n), order // n, order % n
+
+
 def square(n):
     return (uniform(n, n),)
 
@@ -173,6 +204,19 @@ PROGRAMS = {
     "sum, mean, var, min, max": (statistics_of, None, one, 100_000_000, 3_000_000, 1e-4),
     "cumsum": (cumsum, None, one, 100_000_000, 3_000_000, 1e-4),
     "sort": (sort, None, one, 100_000_000, 2_000_000, 0),
+    "sort, rows of 100": (sort, None, functools.partial(rows_of, 100), 100_000_000, 2_000_000, 0),
+    "sort, rows of 100,000": (sort, None, functools.partial(rows_of, 100_000), 100_000_000, 2_000_000, 0),
+    "argsort and take, rows of 1,000": (
+        sort_by_places,
+        None,
+        functools.partial(rows_of, 1000),
+        20_000_000,
+        2_000_000,
+        0,
+    ),
+    "median, rows of 10,000": (median, None, functools.partial(rows_of, 10_000), 100_000_000, 2_000_000, 1e-6),
+    "x[i, j]": (gathered, None, places, 5_000, 1_000, 0),
+    "z[i, j] = x": (scattered, scattered_jax, places, 5_000, 1_000, 0),
     "matmul (full precision)": (matmul, None, squares, 8192, 1500, 1e-4),
     "CG, dense, 100 iterations": (cg, None, definite, 8192, 1000, 1e-3),
     "1,000 operations on 1,000 elements": (small_operation, None, one, 1000, 1000, 1e-4),
@@ -239,7 +283,7 @@ def measure(name, peer, rounds):
     out = call(*[put(a) for a in host])
     ready(out)
     got = tuple(back(o) for o in out) if isinstance(out, tuple) else back(out)
-    right = close(got, program(numpy, *[a.astype("f8") for a in host]), tolerance)
+    right = close(got, program(numpy, *[a.astype("f8") if a.dtype.kind == "f" else a for a in host]), tolerance)
     args = [put(a) for a in inputs(checked if SMALL else size)]
     times = []
     begun = time.perf_counter()

@@ -8,7 +8,7 @@ import numpy
 
 from . import _core
 from ._core import Scalar, Unsupported, ndarray
-from ._creation import set_diagonal
+from ._creation import arange, set_diagonal
 from ._fallback import native
 from ._operands import NoValue, is_array, normalize_axis_index, operand, result_dtype, target
 
@@ -87,8 +87,11 @@ def _along(a: ndarray, indices: ndarray, axis: Any) -> tuple[ndarray, tuple[Any,
     if a.ndim != indices.ndim:
         raise ValueError("`indices` and `arr` must have the same number of dimensions")
     axis = normalize_axis_index(axis, a.ndim)
-    steps = [numpy.arange(n).reshape((-1,) + (1,) * (a.ndim - i - 1)) for i, n in enumerate(a.shape)]
-    return a, tuple(indices if i == axis else steps[i] for i in range(a.ndim))
+
+    def steps(i: int) -> ndarray:
+        return arange(a.shape[i]).reshape((-1,) + (1,) * (a.ndim - i - 1))
+
+    return a, tuple(indices if i == axis else steps(i) for i in range(a.ndim))
 
 
 @native

@@ -21,7 +21,7 @@ def offload_to(array: Any, target: StoreTarget = StoreTarget.SYSMEM) -> None:
     """Move an array to a memory, and free it everywhere else.
 
     FBMEM is a GPU's own memory, ZCMEM pinned host memory that GPUs can read; without GPUs both are refused. Work that
-    comes later may bring the array to other memories again.
+    comes later may bring the array to other memories again. An array whose memory NumPy sees stays where it is.
     """
     _core.offload(array, int(StoreTarget(target)))
 

@@ -144,6 +144,9 @@ class PerturbedExecutor(Executor):
             magnitude = self.magnitude(step)
         else:
             magnitude = numpy.abs(value) if value.dtype.kind == "c" else None
+        if step.kind == "cumsum" and magnitude is not None:
+            # Terms that are alike are all rounded the same way when they are added one after another.
+            magnitude = magnitude * max(1, value.size / 256)
         if magnitude is not None and numpy.shape(magnitude) == value.shape:
             moved = blurred(value, magnitude, self.rng)
             if isinstance(value, numpy.ndarray) and value.flags.writeable:

@@ -59,6 +59,13 @@ a = (y @ y.T, np.cumsum(y, axis=1), y.sum(), y.max(axis=0), y[::2, ::-1] + 1, y.
 s = (h.astype("f4") - 0.5).ravel()
 z = np.array(s)
 b = (np.log(z / (z + 2)), np.sqrt(z), np.sort(z), np.argmax(z), z[z > 0], np.cumsum(z))
+i, j = np.array(numpy.arange(3000) * 7 % 300), np.array(numpy.arange(3000) * 11 % 400)
+w = np.array(h)
+w[i, j] = w[j % 300, i]
+w[:, j[:5]] = 3.0
+rows = z.reshape(3, -1)
+c = (w[i, :, None][:9], np.sort(w), np.argsort(w, axis=0), np.sort(rows), np.argsort(rows), np.median(w, 0))
+assert all(numpy.asarray(v) is not None for v in c)
 assert all(numpy.isfinite(numpy.asarray(v)).all() for v in a)
 assert all(numpy.asarray(v) is not None for v in b)
 print("good")

@@ -78,6 +78,24 @@ def test_solve_and_inv(dtype, layout):
     near(np.linalg.inv(there(a, layout)), numpy.linalg.inv(a), 100)
 
 
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("dtype", TYPES)
+def test_triangles(dtype, layout):
+    a = drawn((200, 200), dtype) / 20 + 3 * numpy.eye(200, dtype=dtype)
+    for right in (drawn(200, dtype, 1), drawn((200, 7), dtype, 2)):
+        for lower in (False, True):
+            half = numpy.tril(a) if lower else numpy.triu(a)
+            ours = np.linalg.solve_triangular(there(a, layout), there(right), lower=lower)
+            near(ours, numpy.linalg.solve(half, right), 100)
+            unit = half - numpy.diag(numpy.diag(half)) + numpy.eye(200, dtype=dtype)
+            ours = np.linalg.solve_triangular(there(a, layout), there(right), lower=lower, unit_diagonal=True)
+            near(ours, numpy.linalg.solve(unit, right), 100)
+    near(np.linalg.solve_triangular(there(a), there(right), trans="T"), numpy.linalg.solve(numpy.triu(a).T, right), 100)
+    a[7, 7] = 0
+    with pytest.raises(numpy.linalg.LinAlgError, match=r"^singular matrix: resolution failed at diagonal 7"):
+        numpy.asarray(np.linalg.solve_triangular(there(a), there(right)))
+
+
 @pytest.mark.parametrize("dtype", TYPES)
 def test_determinants(dtype):
     a = drawn((150, 150), dtype) / 12

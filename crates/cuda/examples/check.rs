@@ -9,9 +9,10 @@ use cases::Case;
 use numloom_cuda::ops::Step;
 use numloom_cuda::ops::blas::{Matrix, Product};
 use numloom_cuda::ops::extreme::Extreme;
+use numloom_cuda::ops::index::{Axis, Index, Mode, Picked};
 use numloom_cuda::ops::scan::Scan;
-use numloom_cuda::ops::select::{Indexed, Mode, Pack};
-use numloom_cuda::ops::sort::Sort;
+use numloom_cuda::ops::select::Pack;
+use numloom_cuda::ops::sort::{Sort, Wanted};
 use numloom_cuda::ops::transpose::Transpose;
 use numloom_cuda::{
     CudaError, Device, FusedLaunch, Lane, Operand, Options, Output, Place as End, Rows, Search, default_cache,
@@ -519,7 +520,8 @@ fn library(device: &Device) -> Result<()> {
     p.store(narrow);
     start(device, &p, &[n], &[(a, vec![4])], &[false], &[])?;
     for (places, dtype, name) in [(false, DType::I32, "sort, 100M i32"), (true, DType::I32, "argsort, 100M i32")] {
-        let sort = Sort { dtype, n, src: a, dst: b, places };
+        let wanted = if places { Wanted::Places } else { Wanted::Values };
+        let sort = Sort { dtype, rows: 1, n, src: a, dst: b, wanted };
         let scratch = device.alloc(sort.scratch())?;
         let list = steps(sort.steps(scratch))?;
         println!("{name}: {:.3} ms", time(device, || unsafe { device.run_steps(&list) })?);
@@ -561,7 +563,7 @@ fn library(device: &Device) -> Result<()> {
     expect("argmax", (place as i128 * 48_271 % n as i128) as f64, n as f64 - 1.0);
     // SAFETY: freed once, in the stream's order.
     unsafe { device.free(found)? };
-    let sort = Sort { dtype: DType::F32, n, src: a, dst: b, places: false };
+    let sort = Sort { dtype: DType::F32, rows: 1, n, src: a, dst: b, wanted: Wanted::Values };
     let keys = device.alloc(sort.scratch())?;
     let list = steps(sort.steps(keys))?;
     println!("sort, 100M f32 by bits: {:.3} ms", time(device, || unsafe { device.run_steps(&list) })?);
@@ -592,23 +594,13 @@ fn library(device: &Device) -> Result<()> {
     start(device, &w, &[n], &[(a, vec![4]), (b, vec![8])], &[false], &[])?;
     // SAFETY: inside the array.
     unsafe { device.fill(Lane::Compute, count, 0, 16)? };
-    let take = Indexed {
-        itemsize: 4,
-        array: a,
-        outer: 1,
-        extent: n,
-        inner: 1,
-        outer_stride: 0,
-        axis_stride: 4,
-        index: b,
-        index_stride: 8,
-        count: n,
-        dense: c,
-        single: false,
-        mode: Mode::Raise,
-        bad: count,
-    };
-    let list = steps(take.take())?;
+    let along = Axis::new(n, 0, 4, [8].into_iter().collect());
+    let index = Index { ptr: b, extent: n, stride: 4 };
+    let rest = Default::default();
+    let mut take = Picked::new(4, (a, c), &[index], [along].into_iter().collect(), rest, Mode::Raise);
+    take.iter_mut().for_each(|take| take.bad = count);
+    let take = take.and_then(|take| take.take());
+    let list = steps(take.map(|step| [step].into_iter().collect()))?;
     println!("take, 100M f32 at random: {:.3} ms", time(device, || unsafe { device.run_steps(&list) })?);
     let k = 1_234_567i128;
     let want = (k * 48_271 % n as i128) * 48_271 % n as i128;

@@ -85,7 +85,7 @@ impl Take {
 
 impl LibraryOp for Take {
     fn form(&self) -> Form {
-        Form::Take { axis: self.indexing.single_axis(), mode: self.indexing.mode() }
+        Form::Take { axes: self.indexing.axes(), mode: self.indexing.mode() }
     }
 
     fn name(&self) -> &'static str {

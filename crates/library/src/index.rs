@@ -7,7 +7,7 @@
 use crate::vector::vectorized;
 use crate::walk::{Walk, ensure, piece, pieces};
 use crate::{LibraryError, RawView};
-use numloom_ir::DType;
+use numloom_ir::{DType, Dims};
 use smallvec::SmallVec;
 use std::ops::Range;
 
@@ -22,7 +22,7 @@ pub enum Mode {
 /// The index arrays of one call, as its operation declares them.
 pub struct Indexing {
     /// The axis numbers to name in errors, one for each index array.
-    axes: SmallVec<[usize; 4]>,
+    axes: Dims,
     mode: Mode,
 }
 
@@ -40,12 +40,11 @@ const CHECKED: usize = 1 << 16;
 
 impl Indexing {
     pub fn new(axes: &[usize], mode: Mode) -> Indexing {
-        Indexing { axes: SmallVec::from_slice(axes), mode }
+        Indexing { axes: Dims::from_slice(axes), mode }
     }
 
-    /// The indexed axis, if there is one only.
-    pub fn single_axis(&self) -> Option<usize> {
-        (self.axes.len() == 1).then(|| self.axes[0])
+    pub fn axes(&self) -> Dims {
+        self.axes.clone()
     }
 
     pub fn mode(&self) -> Mode {

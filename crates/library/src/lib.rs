@@ -104,23 +104,30 @@ pub enum Form {
         op: Option<ScalarOp>,
         axis: usize,
     },
-    /// A whole sort of one axis, or the places that would sort it; `stable`: what is equal keeps its order.
+    /// A sort along an axis, or the places that would sort it; `stable`: what is equal keeps its order. So is a
+    /// partition, which a sort is as well.
     Sort {
+        axis: usize,
         places: bool,
         stable: bool,
+    },
+    /// The elements at some places of every sorted lane along an axis.
+    Select {
+        axis: usize,
+        kth: Vec<usize>,
     },
     /// Places of the largest or smallest along an axis, or of the whole input.
     Extreme {
         max: bool,
         axis: Option<usize>,
     },
-    /// Elements by index; the axis that is indexed, if it is a single one, as errors name it.
+    /// Elements by index; the axes that are indexed, as errors name them.
     Take {
-        axis: Option<usize>,
+        axes: Dims,
         mode: Mode,
     },
     Put {
-        axis: Option<usize>,
+        axes: Dims,
         mode: Mode,
     },
     CountTrue,

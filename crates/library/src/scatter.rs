@@ -339,7 +339,7 @@ impl Own {
 
 impl LibraryOp for Put {
     fn form(&self) -> Form {
-        Form::Put { axis: self.indexing.single_axis(), mode: self.indexing.mode() }
+        Form::Put { axes: self.indexing.axes(), mode: self.indexing.mode() }
     }
 
     fn name(&self) -> &'static str {

@@ -8,7 +8,7 @@ use crate::scratch::{Buffer, Scratch};
 use crate::sort_key::{Keyed, with_keyed};
 use crate::vector::vectorized;
 use crate::walk::{Walk, ensure, ensure_operands, piece, pieces, without};
-use crate::{Args, LibraryError, LibraryOp, RawView};
+use crate::{Args, Form, LibraryError, LibraryOp, RawView};
 use numloom_ir::{Dims, Strides};
 use smallvec::{SmallVec, smallvec};
 use std::ops::Range;
@@ -329,6 +329,10 @@ fn select(ranks: &mut [i64], kth: &[usize]) -> Vec<i64> {
 }
 
 impl LibraryOp for Select {
+    fn form(&self) -> Form {
+        Form::Select { axis: self.axis, kth: self.kth.clone() }
+    }
+
     fn name(&self) -> &'static str {
         "partition"
     }

@@ -341,10 +341,8 @@ impl Order {
 
 impl LibraryOp for Sort {
     fn form(&self) -> Form {
-        match self.order {
-            Order::Sorted { stable } => Form::Sort { places: self.places, stable },
-            Order::Partitioned { .. } => Form::Other,
-        }
+        let stable = matches!(self.order, Order::Sorted { stable: true });
+        Form::Sort { axis: self.axis, places: self.places, stable }
     }
 
     fn name(&self) -> &'static str {

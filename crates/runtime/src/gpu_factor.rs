@@ -4,19 +4,21 @@
 use crate::error::{ErrorKind, ExecError};
 use crate::gpu::failure;
 use crate::operation::Operation;
+use numloom_cuda::ops::blas::Triangle;
 use numloom_cuda::ops::dense::{Dense, Move, NOT_A_NUMBER, Part, identity};
 use numloom_cuda::ops::solver::{Factor, LARGEST};
 use numloom_cuda::ops::{Room, Step};
 use numloom_cuda::{CudaError, Device, Lane, Place, Rows};
 use numloom_ir::{DType, View};
 use numloom_library::{Args, RawView};
+use std::borrow::Cow;
 
 type Result<T> = std::result::Result<T, Failure>;
 
 enum Failure {
     Cuda(CudaError),
     /// A matrix without a result, in NumPy's words.
-    LinAlg(&'static str),
+    LinAlg(Cow<'static, str>),
 }
 
 impl From<CudaError> for Failure {
@@ -52,6 +54,8 @@ const WAYS: &[(&str, Way)] = &[
     ("svdvals", svd),
     ("eigh", eigh),
     ("eigvalsh", eigh),
+    ("solve_triangular", |call| triangular(call, false)),
+    ("solve_unit_triangular", |call| triangular(call, true)),
 ];
 
 /// Matrices of fewer rows or columns are factored on the CPU while they would be on their way to a GPU and started there.
@@ -81,7 +85,7 @@ pub fn enqueue(
 ) -> std::result::Result<(), ExecError> {
     let raise = |e: Failure| match e {
         Failure::Cuda(e) => failure(e, op.name(), op.at),
-        Failure::LinAlg(words) => ExecError::new(ErrorKind::LinAlg, words, op.name(), op.at),
+        Failure::LinAlg(words) => ExecError::new(ErrorKind::LinAlg, words.into_owned(), op.name(), op.at),
     };
     let refused = || raise(CudaError::Launch("the factorisation has no way on a GPU".into()).into());
     let way = WAYS.iter().find(|(n, _)| *n == name).ok_or_else(refused)?.1;
@@ -169,6 +173,22 @@ impl<'a> Call<'a> {
         Ok(unsafe { self.device.read(self.seen()) }?)
     }
 
+    /// The diagonal of a matrix in dense columns, as pairs of real and imaginary parts.
+    fn diagonal(&self, a: Dense) -> Result<Vec<(f64, f64)>> {
+        let (n, size) = (a.rows, self.dtype.size());
+        let parts = size / 8;
+        let mut numbers = vec![0f64; n * parts];
+        let diagonal = Rows { width: size, height: n, from_pitch: (n + 1) * size, to_pitch: size };
+        let to = Place::Host(numbers.as_mut_ptr().cast());
+        // SAFETY: there is room for what is copied, and it is looked at once it is there.
+        unsafe {
+            self.device.copy_rows(Lane::Compute, to, Place::Device(a.ptr), diagonal)?;
+            self.device.wait_for_lane(Lane::Compute)?;
+        }
+        let pair = |z: &[f64]| (z[0], z.get(1).copied().unwrap_or(0.0));
+        Ok(numbers.chunks(parts).map(pair).collect())
+    }
+
     /// The factors of the first input and their pivots.
     fn lu(&self) -> Result<(Room<'a>, Dense, Room<'a>)> {
         let (held, a) = self.copied(self.ins[0], Part::All, false)?;
@@ -184,7 +204,7 @@ fn cholesky(call: &Call<'_>) -> Result<()> {
     let (_held, a) = call.copied(call.ins[0], part, false)?;
     call.factor(Factor::Cholesky { a, upper })?;
     if call.info()? != 0 || call.oddness()? == NOT_A_NUMBER {
-        return Err(Failure::LinAlg("Matrix is not positive definite"));
+        return Err(Failure::LinAlg(Cow::Borrowed("Matrix is not positive definite")));
     }
     call.write(a, call.outs[0])
 }
@@ -192,10 +212,24 @@ fn cholesky(call: &Call<'_>) -> Result<()> {
 fn solve(call: &Call<'_>) -> Result<()> {
     let (_held, a, pivots) = call.lu()?;
     if call.info()? > 0 {
-        return Err(Failure::LinAlg("Singular matrix"));
+        return Err(Failure::LinAlg(Cow::Borrowed("Singular matrix")));
     }
     let (_right, b) = call.copied(call.ins[1], Part::All, false)?;
     call.factor(Factor::LuSolve { a, pivots: pivots.ptr(), b })?;
+    call.write(b, call.outs[0])
+}
+
+/// With the option, of the lower triangle.
+fn triangular(call: &Call<'_>, unit: bool) -> Result<()> {
+    let lower = call.option;
+    let (_held, a) = call.copied(call.ins[0], if lower { Part::Lower } else { Part::Upper }, false)?;
+    if !unit && let Some(i) = call.diagonal(a)?.iter().position(|&z| z == (0.0, 0.0)) {
+        return Err(Failure::LinAlg(Cow::Owned(format!("singular matrix: resolution failed at diagonal {i}"))));
+    }
+    let (_right, b) = call.copied(call.ins[1], Part::All, false)?;
+    let solved = Triangle { dtype: call.dtype, lower, unit, n: a.rows, right: b.columns, a: a.ptr, b: b.ptr };
+    // SAFETY: both are dense columns in rooms of this size.
+    unsafe { call.device.solve_triangle(&solved)? };
     call.write(b, call.outs[0])
 }
 
@@ -205,7 +239,7 @@ fn inv(call: &Call<'_>) -> Result<()> {
     let (_made, b) = call.columns(a.rows, a.rows)?;
     if call.info()? > 0 {
         if !call.option {
-            return Err(Failure::LinAlg("Singular matrix"));
+            return Err(Failure::LinAlg(Cow::Borrowed("Singular matrix")));
         }
         // SAFETY: the room has this size; all bits set are not a number.
         unsafe { call.device.fill(Lane::Compute, b.ptr, 0xff, b.bytes())? };
@@ -219,20 +253,12 @@ fn inv(call: &Call<'_>) -> Result<()> {
 /// Whether rows were exchanged an odd number of times, and the pivots, as pairs of real and imaginary parts.
 fn pivots(call: &Call<'_>) -> Result<(bool, Vec<(f64, f64)>)> {
     let (_held, a, places) = call.lu()?;
-    let (n, size) = (a.rows, call.dtype.size());
-    let parts = size / 8;
-    let (mut exchanged, mut numbers) = (vec![0i64; n], vec![0f64; n * parts]);
-    // SAFETY: both have room for what is copied, and are looked at once it is there.
-    unsafe {
-        let diagonal = Rows { width: size, height: n, from_pitch: (n + 1) * size, to_pitch: size };
-        let to = Place::Host(numbers.as_mut_ptr().cast());
-        call.device.copy_rows(Lane::Compute, to, Place::Device(a.ptr), diagonal)?;
-        call.device.download(Lane::Compute, exchanged.as_mut_ptr().cast(), places.ptr(), n * 8)?;
-        call.device.wait_for_lane(Lane::Compute)?;
-    }
+    let mut exchanged = vec![0i64; a.rows];
+    // SAFETY: there is room for what is copied; the diagonal is waited for after it.
+    unsafe { call.device.download(Lane::Compute, exchanged.as_mut_ptr().cast(), places.ptr(), a.rows * 8)? };
+    let diagonal = call.diagonal(a)?;
     let odd = exchanged.iter().enumerate().filter(|(i, to)| *i as i64 + 1 != **to).count() % 2 == 1;
-    let pair = |z: &[f64]| (z[0], z.get(1).copied().unwrap_or(0.0));
-    Ok((odd, numbers.chunks(parts).map(pair).collect()))
+    Ok((odd, diagonal))
 }
 
 fn times((a, b): (f64, f64), (c, d): (f64, f64)) -> (f64, f64) {
@@ -296,7 +322,7 @@ fn qr(call: &Call<'_>) -> Result<()> {
 
 /// The vectors become those of the matrix, or with one output the values are all.
 fn eigh(call: &Call<'_>) -> Result<()> {
-    const NOT_CONVERGED: Failure = Failure::LinAlg("Eigenvalues did not converge");
+    const NOT_CONVERGED: Failure = Failure::LinAlg(Cow::Borrowed("Eigenvalues did not converge"));
     let upper = call.option;
     let (_held, a) = call.copied(call.ins[0], Part::All, false)?;
     if call.oddness()? != 0 {
@@ -314,7 +340,7 @@ fn eigh(call: &Call<'_>) -> Result<()> {
 /// Factors the matrix or, if it is wide, its conjugate transpose: by the polar decomposition, which is ten times as fast as
 /// the other way but has to shift the singular values of a matrix that is nearly singular.
 fn svd(call: &Call<'_>) -> Result<()> {
-    const NOT_CONVERGED: Failure = Failure::LinAlg("SVD did not converge");
+    const NOT_CONVERGED: Failure = Failure::LinAlg(Cow::Borrowed("SVD did not converge"));
     let wide = call.ins[0].rows < call.ins[0].columns;
     let from = if wide { call.ins[0].turned() } else { call.ins[0] };
     let (m, n) = (from.rows, from.columns);

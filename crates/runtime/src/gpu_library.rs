@@ -5,22 +5,24 @@ use crate::error::{ErrorKind, ExecError};
 use crate::gpu::{failure, is_aligned};
 use crate::gpu_copy;
 use crate::gpu_factor;
-use crate::gpu_fft::{self, Wanted};
+use crate::gpu_fft;
+use crate::gpu_index;
+use crate::gpu_sort;
 use crate::memory::Memory;
 use crate::operation::{Kind, Operation};
 use crate::prepare::sized;
 use crate::reserved;
 use numloom_cuda::load::{Kind as Nvidia, Opened};
-use numloom_cuda::ops::Step;
 use numloom_cuda::ops::blas::{Matrix, Product};
 use numloom_cuda::ops::extreme::Extreme;
 use numloom_cuda::ops::scan::Scan;
 use numloom_cuda::ops::search::{Run, Search};
-use numloom_cuda::ops::select::{self, Indexed, Pack};
-use numloom_cuda::ops::sort::Sort;
-use numloom_cuda::{CudaError, Device, Lane};
+use numloom_cuda::ops::select::{self, Pack};
+use numloom_cuda::ops::sort::Wanted;
+use numloom_cuda::{CudaError, Device};
+use numloom_ir::overlap::self_overlaps;
 use numloom_ir::{DType, View};
-use numloom_library::{Args, Form, Mode, RawView};
+use numloom_library::{Args, Form, RawView};
 use parking_lot::Mutex;
 use std::sync::Arc;
 
@@ -65,10 +67,8 @@ pub fn can_do(op: &Operation) -> bool {
                 && ins.iter().all(|v| lies_well(v).is_some())
         }
         Form::Accumulate { op: Some(_), .. } => (first.dtype == out.dtype || is_apart(op)) && out.ndim() <= 2,
-        Form::Sort { .. } => {
-            let dense = |v: &View| v.ndim() == 1 && is_flat(v);
-            dense(first) && !first.dtype.is_complex() && first.size() < 1 << 31 && dense(&out)
-        }
+        Form::Sort { axis, .. } => gpu_sort::can_do(first, axis),
+        Form::Select { axis, kth } => gpu_sort::can_do(first, axis) && kth.len() <= gpu_sort::MOST_SELECTED,
         Form::Extreme { axis, .. } => {
             let lies_well = match axis {
                 Some(_) => first.ndim() <= 2 && is_aligned(first),
@@ -76,22 +76,16 @@ pub fn can_do(op: &Operation) -> bool {
             };
             lies_well && !first.dtype.is_complex() && first.size() > 0 && is_aligned(&out)
         }
-        Form::Take { axis: Some(_), .. } => {
-            ins.len() == 2 && can_index(first, &ins[1]) && is_flat(&out) && first.dtype == out.dtype
-        }
-        Form::Put { axis: Some(_), .. } => {
-            let one = |v: &View| v.size() == 1 || v.shape.iter().zip(&v.strides).all(|(&n, &s)| n <= 1 || s == 0);
-            ins.len() == 2
-                && can_index(&out, first)
-                && ins[1].dtype == out.dtype
-                && is_aligned(&ins[1])
-                && (is_dense_from(&ins[1], 0) || one(&ins[1]))
+        Form::Take { .. } => gpu_index::can_do(first, &ins[1..], &out),
+        Form::Put { .. } => {
+            let (values, indices) = ins.split_last().unwrap_or((first, &[]));
+            gpu_index::can_do(&out, indices, values) && !self_overlaps(&out)
         }
         Form::CountTrue => first.dtype == DType::Bool && is_flat(first) && is_aligned(&out),
         Form::SearchSorted { .. } => ins.len() == 2 && !first.dtype.is_complex() && is_even(&ins[1]) && is_even(&out),
         Form::Factor { name, ins: cores, .. } => gpu_factor::can_do(name, cores, &ins) && has(Nvidia::Cusolver),
         Form::Fourier { spectrum, axis, n, inverse, scale } => {
-            gpu_fft::can_do(&Wanted { spectrum, axis, n, inverse, scale }, first, &out) && has(Nvidia::Cufft)
+            gpu_fft::can_do(&gpu_fft::Wanted { spectrum, axis, n, inverse, scale }, first, &out) && has(Nvidia::Cufft)
         }
         _ => false,
     }
@@ -114,12 +108,6 @@ fn has(kind: Nvidia) -> bool {
     let found = opened.is_some();
     all.push((kind, opened));
     found
-}
-
-/// Whether the first axis of an array can be indexed there. Errors of empty axes are the CPU's to word.
-fn can_index(array: &View, index: &View) -> bool {
-    let extent = array.shape.first().copied().unwrap_or(0);
-    extent > 0 && is_aligned(array) && is_dense_from(array, 1) && is_even(index) && index.dtype == DType::I64
 }
 
 /// Whether GPUs can pack by a mask, write back under it or tell where it is true.
@@ -176,42 +164,23 @@ pub fn enqueue(device: &Device, op: &Operation, args: &Args) -> Result<()> {
             // SAFETY: the arrays are held on this device.
             unsafe { device.run_with_scratch(scan.scratch(), 0, |at| scan.steps(at).unwrap_or_default()) }.map_err(fail)
         }
-        Form::Sort { places, stable } => {
-            let (src, dst) = (&args.ins[0], &args.outs[0]);
-            let (dtype, n) = (src.dtype, src.shape[0]);
-            let sort = Sort { dtype, n, src: src.ptr as u64, dst: dst.ptr as u64, places };
-            let by_place = stable && !places && dtype.is_float();
-            // One pass reads and writes, and what is taken by its place is read while the result is written.
-            let at_once = by_place || dtype.size() == 1;
-            if at_once && sort.src.abs_diff(sort.dst) < (n * 8) as u64 {
-                return apart(device, n * if places { 8 } else { dtype.size() }, sort.dst, |dst| {
-                    sorted(device, &Sort { dst, ..sort }, by_place)
-                })
-                .map_err(fail);
-            }
-            sorted(device, &sort, by_place).map_err(fail)
+        Form::Sort { axis, places, stable } => {
+            let wanted = match (places, stable) {
+                (true, _) => Wanted::Places,
+                (false, true) => Wanted::Stable,
+                (false, false) => Wanted::Values,
+            };
+            gpu_sort::sort(device, &args.ins[0], &args.outs[0], axis, wanted).map_err(fail)
         }
+        Form::Select { axis, kth } => gpu_sort::select(device, &args.ins[0], &args.outs[0], axis, &kth).map_err(fail),
         Form::Extreme { max, axis } => {
             let extreme = extreme(max, axis, &args.ins[0], &args.outs[0]);
             // SAFETY: as above.
             unsafe { device.run_with_scratch(extreme.scratch(), 0, |at| extreme.steps(at).unwrap_or_default()) }
                 .map_err(fail)
         }
-        Form::Take { axis: Some(axis), mode } => {
-            let (x, index, out) = (&args.ins[0], &args.ins[1], &args.outs[0]);
-            let taken = indexed(x, index, out, mode);
-            let steps = |bad: u64| Indexed { bad, ..taken }.take().unwrap_or_default();
-            looked_at(device, op, axis, &taken, 0, |bad| (steps(bad), Default::default()))
-        }
-        Form::Put { axis: Some(axis), mode } => {
-            let (index, values, x) = (&args.ins[0], &args.ins[1], &args.outs[0]);
-            let put = indexed(x, index, values, mode);
-            looked_at(device, op, axis, &put, put.put_scratch(), |bad| {
-                let mut steps = Indexed { bad, ..put }.put(bad + BAD as u64).unwrap_or_default();
-                let writing = steps.drain(1.min(steps.len())..).collect();
-                (steps, writing)
-            })
-        }
+        Form::Take { axes, mode } => gpu_index::take(device, op, args, &axes, mode),
+        Form::Put { axes, mode } => gpu_index::put(device, op, args, &axes, mode),
         Form::CountTrue => count_into(device, &args.ins[0], args.outs[0].ptr as u64).map_err(fail),
         Form::SearchSorted { right } => {
             let run = |v: &RawView| Run { ptr: v.ptr as u64, step: step_of(v), n: v.shape.iter().product() };
@@ -222,54 +191,9 @@ pub fn enqueue(device: &Device, op: &Operation, args: &Args) -> Result<()> {
         }
         Form::Factor { name, ins, outs, option } => gpu_factor::enqueue(device, op, args, name, (ins, outs), option),
         Form::Fourier { spectrum, axis, n, inverse, scale } => {
-            gpu_fft::enqueue(device, &Wanted { spectrum, axis, n, inverse, scale }, args).map_err(fail)
+            gpu_fft::enqueue(device, &gpu_fft::Wanted { spectrum, axis, n, inverse, scale }, args).map_err(fail)
         }
         _ => Err(refused()),
-    }
-}
-
-/// Writes a result into room of its own first, then to where it belongs.
-fn apart(
-    device: &Device,
-    bytes: usize,
-    to: u64,
-    write: impl FnOnce(u64) -> std::result::Result<(), CudaError>,
-) -> std::result::Result<(), CudaError> {
-    let room = device.room(bytes)?;
-    write(room.ptr())?;
-    // SAFETY: both have the bytes of the result.
-    unsafe { device.copy(Lane::Compute, to, room.ptr(), bytes) }
-}
-
-/// Sorts; with `by_place`, values by way of their places: sorted keys have lost in which order zeros of
-/// both signs stood, and which NaN is which.
-fn sorted(device: &Device, sort: &Sort, by_place: bool) -> std::result::Result<(), CudaError> {
-    if !by_place {
-        // SAFETY: the arrays are held on this device.
-        return unsafe { device.run_with_scratch(sort.scratch(), 0, |at| sort.steps(at).unwrap_or_default()) };
-    }
-    let places = device.room(sort.n * 8)?;
-    let by_place = Sort { dst: places.ptr(), places: true, ..*sort };
-    let taken = Indexed {
-        itemsize: sort.dtype.size(),
-        array: sort.src,
-        outer: 1,
-        extent: sort.n,
-        inner: 1,
-        outer_stride: 0,
-        axis_stride: sort.dtype.size() as isize,
-        index: places.ptr(),
-        index_stride: 8,
-        count: sort.n,
-        dense: sort.dst,
-        single: false,
-        mode: select::Mode::Clip,
-        bad: 0,
-    };
-    // SAFETY: the arrays are held on this device; the result is apart from what is sorted.
-    unsafe {
-        device.run_with_scratch(by_place.scratch(), 0, |at| by_place.steps(at).unwrap_or_default())?;
-        device.run_steps(&taken.take().unwrap_or_default())
     }
 }
 
@@ -302,71 +226,6 @@ fn step_of(v: &RawView) -> isize {
     match v.strides[..] {
         [step] => step,
         _ => v.dtype.size() as isize,
-    }
-}
-
-/// The first axis of `array` indexed, against `dense`.
-fn indexed(array: &RawView, index: &RawView, dense: &RawView, mode: Mode) -> Indexed {
-    let repeats = dense.shape.iter().zip(&dense.strides).all(|(&n, &s)| n <= 1 || s == 0);
-    Indexed {
-        itemsize: array.dtype.size(),
-        array: array.ptr as u64,
-        outer: 1,
-        extent: array.shape[0],
-        inner: array.shape[1..].iter().product(),
-        outer_stride: 0,
-        axis_stride: array.strides[0],
-        index: index.ptr as u64,
-        index_stride: step_of(index),
-        count: index.shape.iter().product(),
-        dense: dense.ptr as u64,
-        single: repeats,
-        mode: match mode {
-            Mode::Raise => select::Mode::Raise,
-            Mode::Wrap => select::Mode::Wrap,
-            Mode::Clip => select::Mode::Clip,
-        },
-        bad: 0,
-    }
-}
-
-/// Room in front of scratch for what is told of wrong indices.
-const BAD: usize = 256;
-
-/// Runs steps that find wrong indices, and those that follow if there is none. The scratch, zero before, begins with
-/// what is told of them.
-fn looked_at(
-    device: &Device,
-    op: &Operation,
-    axis: usize,
-    indexed: &Indexed,
-    scratch: usize,
-    steps: impl FnOnce(u64) -> (smallvec::SmallVec<[Step; 4]>, smallvec::SmallVec<[Step; 4]>),
-) -> Result<()> {
-    let fail = |e: CudaError| failure(e, op.name(), op.at);
-    let bytes = BAD + scratch;
-    let bad = device.alloc(bytes).map_err(fail)?;
-    // SAFETY: the arrays are held on this device; the scratch has the size asked for and is freed in the stream's order.
-    let found = unsafe {
-        let (looking, writing) = steps(bad);
-        let found = device.fill(Lane::Compute, bad, 0, bytes).and_then(|()| {
-            device.run_steps(&looking)?;
-            let first = if indexed.mode == select::Mode::Raise { device.read(bad)? } else { 0 };
-            if first != 0 {
-                let at = indexed.index.wrapping_add((!first).wrapping_mul(indexed.index_stride as u64));
-                return device.read(at).map(|index| Some(index as i64));
-            }
-            device.run_steps(&writing)?;
-            Ok(None)
-        });
-        device.free(bad).and(found)
-    };
-    match found.map_err(fail)? {
-        None => Ok(()),
-        Some(index) => {
-            let message = format!("index {index} is out of bounds for axis {axis} with size {}", indexed.extent);
-            Err(ExecError::new(ErrorKind::Index, message, op.name(), op.at))
-        }
     }
 }
 

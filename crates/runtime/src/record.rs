@@ -10,6 +10,7 @@ use crate::node::conflict;
 use crate::operation::Kind;
 use crate::profile::{self, Use};
 use crate::provenance::Provenance;
+use crate::reserved;
 use crate::small;
 use crate::spill;
 use crate::store::{LastPack, MadeBy, MadeFrom, Origin, Store, Symbol};
@@ -363,6 +364,11 @@ pub fn library(op: Box<dyn LibraryOp>, ins: &[&Array], outs: &[&Array], at: impl
     {
         return library_through_copy(op, ins, outs, k, at());
     }
+    if reserved::devices() > 0
+        && let Some(k) = ins.iter().position(|a| keeps_home(a, ins, outs))
+    {
+        return library_through_copy(op, ins, outs, k, at());
+    }
     let size = |a: &&Array| if a.symbol().is_some() { UNSIZED / 64 } else { a.view.size() };
     let elements: usize = ins.iter().chain(outs).map(size).fold(0, |a, b| a.saturating_add(b));
     if inline::is_possible(elements, ins.iter().copied(), outs) {
@@ -377,7 +383,19 @@ pub fn library(op: Box<dyn LibraryOp>, ins: &[&Array], outs: &[&Array], at: impl
     push(inline::operation(Kind::Library(op), &inputs, outs, None, at)).map(|_| 0)
 }
 
-/// Input `k` is copied first, because an output overlaps it.
+/// Whether the operation is for a device, but for an input that foreign code sees.
+fn keeps_home(a: &Array, ins: &[&Array], outs: &[&Array]) -> bool {
+    let exposed = |a: &Array| a.store.exposed.load(Ordering::Acquire) > 0;
+    if !exposed(a) || outs.iter().any(|o| exposed(o)) {
+        return false;
+    }
+    let devices = (0..reserved::devices()).map(|k| Memory::Framebuffer(k as u8));
+    let mut others = ins.iter().chain(outs).filter(|o| !Arc::ptr_eq(&o.store, &a.store));
+    let large = |o: &Array| o.symbol().is_none() && o.view.size() >= numloom_config::current().min_gpu_chunk;
+    others.any(|o| large(o) || devices.clone().any(|m| o.store.bytes_in(m) > 0))
+}
+
+/// Input `k` is copied first, because an output overlaps it or because foreign code sees it. What it repeats is not.
 fn library_through_copy(
     op: Box<dyn LibraryOp>,
     ins: &[&Array],
@@ -385,8 +403,16 @@ fn library_through_copy(
     k: usize,
     at: Provenance,
 ) -> Result<u8> {
-    let copy = empty_view(ins[k].view.dense_like(ins[k].view.dtype), || at)?;
-    map(MapOp::Copy, &[Operand::Array(ins[k])], &[&copy], None, || at)?;
+    let given = &ins[k].view;
+    let mut once = given.clone();
+    once.shape.iter_mut().zip(&given.strides).filter(|(n, s)| **n > 1 && **s == 0).for_each(|(n, _)| *n = 1);
+    let copy = empty_view(once.dense_like(once.dtype), || at)?;
+    map(MapOp::Copy, &[Operand::Array(&ins[k].with_view(once))], &[&copy], None, || at)?;
+    let mut view = copy.view.clone();
+    for (axis, &n) in given.shape.iter().enumerate().filter(|(axis, n)| **n != copy.view.shape[*axis]) {
+        (view.shape[axis], view.strides[axis]) = (n, 0);
+    }
+    let copy = copy.with_view(view);
     let mut ins: SmallVec<[&Array; 4]> = SmallVec::from_slice(ins);
     ins[k] = &copy;
     library(op, &ins, outs, || at)
@@ -640,9 +666,12 @@ pub fn memory_of_kind(target: Target) -> Option<Memory> {
     all.filter(fits).rev().max_by_key(room)
 }
 
-/// Moves an array that is there to a memory, and frees it everywhere else.
+/// Moves an array that is there to a memory, and frees it everywhere else. What foreign code sees stays where it is.
 pub fn offload(a: &Array, to: Memory) -> Result<()> {
     sync::wait_until_idle(&a.store);
+    if a.store.exposed.load(Ordering::SeqCst) > 0 {
+        return Ok(());
+    }
     let moved = if to.is_host() { a.store.move_to_host(to) } else { a.store.move_to_device(to) };
     moved.map_err(|e| ExecError::no_memory(e, "offload_to", a.store.provenance))
 }

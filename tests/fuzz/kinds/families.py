@@ -32,7 +32,7 @@ np.put_along_axis({new}, np.zeros((1,) * {ndim}, int), 1, {axis}) | np.put({new}
 np.fill_diagonal({new}, 1)
 """
 NUMBERS = """
-np.sort(np.unique_values({x})) | np.unique_inverse({x}).inverse_indices | np.unique_all({x}).counts
+np.sort(np.unique_values({x})) | np.unique_inverse(np.nan_to_num({x})).inverse_indices | np.unique_all({x}).counts
 np.modf({wide})[0] | np.frexp({wide})[0] | np.ldexp({wide}, 2) | np.nextafter({wide}, 0) | np.fix({wide})
 np.isneginf({wide}) | np.nanmax({x}, axis={axis}) | np.nanmin({x}, axis={axis}) | np.nanargmax({x}, axis={axis})
 np.nanargmin({x}, axis={axis}) | np.histogramdd(np.stack([{flat}, {flat}], 1), bins=[[-9, 0, 9], [-9, 1, 9]])[0]

@@ -1,4 +1,4 @@
-// Elements only moved: packed by a mask, by index, turned over. U is a unit of the element's size.
+// Elements only moved: packed by a mask, turned over. U is a unit of the element's size.
 struct Words16 { u64 w[16]; };
 
 FN int block_before(int own, int* room, int& total) {
@@ -99,67 +99,6 @@ extern "C" __global__ void __launch_bounds__(256) unravel(const __grid_constant_
     const i64 n = (i64)a.w[1];
     for (i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += (i64)gridDim.x * blockDim.x) {
         ((i64*)a.w[4])[i] = (i64)((u64)((const i64*)a.w[0])[i] / a.w[2] % a.w[3]);
-    }
-}
-
-// An index brought into range, or -1. Of those out of it `bad` keeps the first: the complement of its place.
-// Modes: 0 raise, 1 wrap, 2 clip.
-FN i64 settled(i64 i, i64 extent, u64 mode, i64 place, u64* bad) {
-    if (mode == 1) {
-        i %= extent;
-        return i < 0 ? i + extent : i;
-    }
-    if (mode == 2) return i < 0 ? 0 : i >= extent ? extent - 1 : i;
-    if (i < -extent || i >= extent) {
-        atomicMax(bad, ~(u64)place);
-        return -1;
-    }
-    return i < 0 ? i + extent : i;
-}
-// One array is (outer, extent, inner), the other (outer, count, inner); words: extent's array, count's array, index,
-// index stride, total, count, inner, extent, outer stride and axis stride of the first in bytes, mode, bad, owners,
-// whether the other array has more than one element
-#define SPLIT_PLACE \
-    const i64 k = i % (i64)a.w[6], rest = i / (i64)a.w[6], j = rest % (i64)a.w[5], o = rest / (i64)a.w[5]; \
-    const i64 at = settled(*(const i64*)(a.w[2] + j * (i64)a.w[3]), (i64)a.w[7], a.w[10], j, (u64*)a.w[11]);
-extern "C" __global__ void __launch_bounds__(256) take(const __grid_constant__ Words16 a) {
-    const i64 total = (i64)a.w[4], step = (i64)gridDim.x * blockDim.x;
-    if (a.w[6] == 1 && a.w[4] == a.w[5]) {
-        // Single elements, several in flight, and nothing to divide.
-        enum { FLIGHT = 4 };
-        for (i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x; i < total; i += FLIGHT * step) {
-            i64 at[FLIGHT];
-            U value[FLIGHT];
-#pragma unroll
-            for (int k = 0; k < FLIGHT; k++) at[k] = i + k * step < total ? *(const i64*)(a.w[2] + (i + k * step) * (i64)a.w[3]) : 0;
-#pragma unroll
-            for (int k = 0; k < FLIGHT; k++) at[k] = settled(at[k], (i64)a.w[7], a.w[10], i + k * step, (u64*)a.w[11]);
-#pragma unroll
-            for (int k = 0; k < FLIGHT; k++) if (at[k] >= 0) value[k] = *(const U*)(a.w[0] + at[k] * (i64)a.w[9]);
-#pragma unroll
-            for (int k = 0; k < FLIGHT; k++) if (at[k] >= 0 && i + k * step < total) ((U*)a.w[1])[i + k * step] = value[k];
-        }
-        return;
-    }
-    for (i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x; i < total; i += step) {
-        SPLIT_PLACE
-        if (at >= 0) ((U*)a.w[1])[i] = *(const U*)(a.w[0] + o * (i64)a.w[8] + at * (i64)a.w[9] + k * (i64)sizeof(U));
-    }
-}
-// Of several values for one place the last one wins, as in NumPy: first every place learns the last index that names it.
-extern "C" __global__ void __launch_bounds__(256) put_owners(const __grid_constant__ Words16 a) {
-    const i64 count = (i64)a.w[5];
-    for (i64 j = (i64)blockIdx.x * blockDim.x + threadIdx.x; j < count; j += (i64)gridDim.x * blockDim.x) {
-        const i64 at = settled(*(const i64*)(a.w[2] + j * (i64)a.w[3]), (i64)a.w[7], a.w[10], j, (u64*)a.w[11]);
-        if (at >= 0) atomicMax((u64*)a.w[12] + at, (u64)j + 1);
-    }
-}
-extern "C" __global__ void __launch_bounds__(256) put(const __grid_constant__ Words16 a) {
-    const i64 total = (i64)a.w[4];
-    for (i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x; i < total; i += (i64)gridDim.x * blockDim.x) {
-        SPLIT_PLACE
-        if (at < 0 || ((const u64*)a.w[12])[at] != (u64)j + 1) continue;
-        *(U*)(a.w[0] + o * (i64)a.w[8] + at * (i64)a.w[9] + k * (i64)sizeof(U)) = ((const U*)a.w[1])[i * (i64)a.w[13]];
     }
 }
 

@@ -1,31 +1,29 @@
 // A stable radix sort, eight bits a pass, lowest first. T is the element, K its key; PAIRS: places go along with keys.
+// Rows are sorted together: WIDE keys begin with the number of their row; or places, in the order of their keys, are
+// then sorted BY_ROW, as keys themselves.
 // One pass over the keys counts the digits of all passes. Then a pass reads every key once: a tile ranks its keys in
 // shared memory, learns from the tiles before it where they go, and writes each digit's keys side by side.
 // A warp has a run of 32 * ITEMS keys, read item by item across its lanes, so that ranks keep their order.
-struct Words16 { u64 w[16]; };
 enum { TILE = 256 * ITEMS };
 
-FN K key_of_bits(K bits, bool negative) { return negative ? (K)~bits : (K)(bits | TOP); }
-// Floats in the order of NumPy: NaN last; for places, zeros of both signs are equal.
-FN K key(T v) {
-#if FLOATING
-    K bits = BITS(v);
-    if ((K)(bits & (K)~TOP) > INFINITE) return (K)~(K)0;
-    if (PAIRS && (K)(bits & (K)~TOP) == 0) bits = 0;
-    return key_of_bits(bits, (bits & TOP) != 0);
+#if BY_ROW
+#define DIGIT(k, pass) ((k) / (u32)a.w[9] >> 8 * (pass) & 255)
 #else
-    return (K)((K)v ^ FLIP);
+#define DIGIT(k, pass) ((u32)((k) >> 8 * (pass)) & 255)
 #endif
-}
-FN T value(K k) {
-#if FLOATING
-    return FROM_BITS((K)(k & TOP ? k & (K)~TOP : (K)~k));
-#else
-    return (T)(K)(k ^ FLIP);
-#endif
+FN K key_of(const u64* w, T v, i64 at) {
+    const K k = (K)key(v);
+    return WIDE ? (K)(k | (K)((u32)at / (u32)w[9]) << (8 * sizeof(B) * WIDE)) : k;
 }
 FN K key_at(const u64* w, i64 i) {
-    return w[7] & 1 ? key(load<T>((const char*)w[0] + i * (i64)sizeof(Memory<T>::type))) : ((const K*)w[0])[i];
+    return !BY_ROW && w[7] & 1 ? key_of(w, load<T>((const char*)w[0] + i * (i64)sizeof(B)), i) : ((const K*)w[0])[i];
+}
+// What is wanted of a place: its number within its row, what lies there, or the place itself.
+enum { VALUES, PLACES, TAKEN, SHORT_PLACES };
+FN void give(const u64* w, i64 to, u32 place) {
+    if (OUT == PLACES) ((i64*)w[3])[to] = place - (w[4] == w[9] ? 0 : place / (u32)w[9] * (u32)w[9]);
+    else if (OUT == TAKEN) ((B*)w[3])[to] = ((const B*)w[10])[place];
+    else ((u32*)w[3])[to] = place;
 }
 // What a tile tells of a digit: nothing yet, its own keys, or those of all tiles up to it. One word, so that
 // neither half can be seen without the other.
@@ -33,22 +31,9 @@ FN S tell(u32 kind, u32 count) { return (S)count | (S)kind << (8 * sizeof(S) - 2
 FN u32 kind_of(S s) { return (u32)(s >> (8 * sizeof(S) - 2)); }
 FN u32 count_of(S s) { return (u32)(s & (((S)1 << (8 * sizeof(S) - 2)) - 1)); }
 
-// What comes before this thread's `own` among the block's, in order of threads.
-FN u32 before_in_block(u32 own, u32* room) {
-    const int t = (int)threadIdx.x, lane = t & 31;
-    u32 running = own;
-    for (int d = 1; d < 32; d <<= 1) {
-        const u32 other = __shfl_up_sync(0xffffffffu, running, d);
-        if (lane >= d) running += other;
-    }
-    if (lane == 31) room[t >> 5] = running;
-    __syncthreads();
-    u32 base = 0;
-    for (int i = 0; i < t >> 5; i++) base += room[i];
-    return base + running - own;
-}
-// Words: keys in, keys out, places in, places out, n, tiles, pass, flags (1: first pass, 2: last), and the counters:
-// a number of the next tile for each pass, counts of digits for each pass, what tiles tell for each pass.
+// Words: keys in, keys out, places in, places out, n, tiles, pass, flags (1: first pass, 2: last), the counters (a number
+// of the next tile for each pass, counts of digits for each pass, what tiles tell for each pass), the length of a row,
+// and the elements.
 #define NEXT_TILE(w) ((u32*)(w)[8])
 #define DIGITS_OF(w, pass) ((u32*)(w)[8] + 256 + (pass) * 256)
 #define TOLD_IN(w, pass) ((S*)((u32*)(w)[8] + 256 + PASSES * 256) + (i64)(pass) * (i64)(w)[5] * 256)
@@ -76,7 +61,7 @@ extern "C" __global__ void __launch_bounds__(256) sort_count(const __grid_consta
             if (base + i * 256 + t >= n) break;
 #pragma unroll
             for (int p = 0; p < PASSES; p++) {
-                atomicAdd(&counts[(p * 256 + ((u32)(own[i] >> 8 * p) & 255)) * COPIES + copy], 1u);
+                atomicAdd(&counts[(p * 256 + DIGIT(own[i], p)) * COPIES + copy], 1u);
             }
         }
     }
@@ -102,7 +87,7 @@ extern "C" __global__ void __launch_bounds__(256, BLOCKS) sort_pass(const __grid
     __shared__ u32 places[TILE];
 #endif
     const i64 n = (i64)a.w[4];
-    const int pass = (int)a.w[6], shift = 8 * pass, t = (int)threadIdx.x, lane = t & 31, warp = t >> 5;
+    const int pass = (int)a.w[6], t = (int)threadIdx.x, lane = t & 31, warp = t >> 5;
     const u32 below = (1u << lane) - 1;
     // Tiles are numbered as blocks come to run: those before one have begun, so that waiting for them ends.
     if (t == 0) own_tile = atomicAdd(NEXT_TILE(a.w) + pass, 1u);
@@ -114,21 +99,25 @@ extern "C" __global__ void __launch_bounds__(256, BLOCKS) sort_pass(const __grid
     const char* const from = (const char*)a.w[0] + (base + mine) * (i64)sizeof(K);
     K own[ITEMS];
     u16 rank[ITEMS];
-    if (valid == TILE) {
+    const bool raw = !BY_ROW && a.w[7] & 1;
+    if (WIDE && raw) {
+#pragma unroll
+        for (int i = 0; i < ITEMS; i++) own[i] = mine + i * 32 < valid ? key_at(a.w, base + mine + i * 32) : (K)0;
+    } else if (valid == TILE) {
 #pragma unroll
         for (int i = 0; i < ITEMS; i++) own[i] = *(const K*)(from + i * 32 * (int)sizeof(K));
     } else {
 #pragma unroll
         for (int i = 0; i < ITEMS; i++) own[i] = mine + i * 32 < valid ? *(const K*)(from + i * 32 * (int)sizeof(K)) : (K)0;
     }
-    if (a.w[7] & 1) {
+    if (!WIDE && raw) {
 #pragma unroll
-        for (int i = 0; i < ITEMS; i++) own[i] = key(load<T>((const char*)&own[i]));
+        for (int i = 0; i < ITEMS; i++) own[i] = (K)key(load<T>((const char*)&own[i]));
     }
 #pragma unroll
     for (int i = 0; i < ITEMS; i++) {
         const bool in = mine + i * 32 < valid;
-        const u32 digit = (u32)(own[i] >> shift) & 255;
+        const u32 digit = DIGIT(own[i], pass);
         // The lanes of the same digit; those beyond the end belong to none.
         u32 same = __ballot_sync(0xffffffffu, in);
 #pragma unroll
@@ -161,7 +150,7 @@ extern "C" __global__ void __launch_bounds__(256, BLOCKS) sort_pass(const __grid
 #pragma unroll
     for (int i = 0; i < ITEMS; i++) {
         if (mine + i * 32 >= valid) break;
-        const u32 to = warp_counts[warp][(u32)(own[i] >> shift) & 255] + rank[i];
+        const u32 to = warp_counts[warp][DIGIT(own[i], pass)] + rank[i];
         keys[to] = own[i];
 #if PAIRS
         const i64 at = base + mine + i * 32;
@@ -189,16 +178,19 @@ extern "C" __global__ void __launch_bounds__(256, BLOCKS) sort_pass(const __grid
     __syncthreads();
     for (int j = t; j < valid; j += 256) {
         const K k = keys[j];
-        const i64 to = (i64)(u32)(targets[(u32)(k >> shift) & 255] + (u32)j);
+        const i64 to = (i64)(u32)(targets[DIGIT(k, pass)] + (u32)j);
 #if PAIRS
         if (a.w[7] & 2) {
-            ((i64*)a.w[3])[to] = places[j];
+            give(a.w, to, places[j]);
             continue;
         }
         ((u32*)a.w[3])[to] = places[j];
         ((K*)a.w[1])[to] = k;
+#elif BY_ROW
+        if (a.w[7] & 2) give(a.w, to, k);
+        else ((K*)a.w[1])[to] = k;
 #else
-        if (a.w[7] & 2) store<T>((char*)a.w[1] + to * (i64)sizeof(Memory<T>::type), value(k));
+        if (a.w[7] & 2) store<T>((char*)a.w[1] + to * (i64)sizeof(B), value((B)k));
         else ((K*)a.w[1])[to] = k;
 #endif
     }

@@ -1,4 +1,4 @@
-//! Matrix products by cuBLAS, in row-major order.
+//! Matrix products by cuBLAS, in row-major order, and systems with a triangular matrix.
 
 use crate::CudaError;
 use crate::device::{Device, Lane};
@@ -17,6 +17,8 @@ macro_rules! blas {
                 destroy "cublasDestroy_v2" (Handle);
                 set_stream "cublasSetStream_v2" (Handle, *mut c_void);
                 set_math "cublasSetMathMode" (Handle, i32);
+                dtrsm "cublasDtrsm_v2" (Handle, i32, i32, i32, i32, i32, i32, *const c_void, *const c_void, i32, *mut c_void, i32);
+                ztrsm "cublasZtrsm_v2" (Handle, i32, i32, i32, i32, i32, i32, *const c_void, *const c_void, i32, *mut c_void, i32);
                 $($gemm $gemm_symbol (Handle, i32, i32, i32, i32, i32, *const c_void, *const c_void, i32, *const c_void, i32, *const c_void, *mut c_void, i32);)*
                 $($batched $batched_symbol (Handle, i32, i32, i32, i32, i32, *const c_void, *const c_void, i32, i64, *const c_void, i32, i64, *const c_void, *mut c_void, i32, i64, i32);)*
                 $($gemv $gemv_symbol (Handle, i32, i32, i32, *const c_void, *const c_void, i32, *const c_void, i32, *const c_void, *mut c_void, i32);)*
@@ -68,6 +70,20 @@ pub struct Product {
     pub tf32: bool,
 }
 
+/// `a x = b`, `x` to where `b` is: `a` has a triangle of `n` by `n`, `b` is `n` by `right`, both in dense columns of
+/// double precision.
+#[derive(Clone, Copy, Debug)]
+pub struct Triangle {
+    pub dtype: DType,
+    pub lower: bool,
+    /// The diagonal is taken to be ones.
+    pub unit: bool,
+    pub n: usize,
+    pub right: usize,
+    pub a: u64,
+    pub b: u64,
+}
+
 impl Blas {
     fn open(device: &Device) -> Result<Blas, CudaError> {
         let table = Cublas::load(&device.search().open_for(Kind::Cublas, device.properties().driver.0)?, "cuBLAS")?;
@@ -110,6 +126,21 @@ impl Blas {
             gemm(self.handle, opa, opb, n, m, k, alpha, a, lda, sa, b, ldb, sb, beta, c, ldc, sc, batch)
         };
         check("cublasGemm", code)
+    }
+
+    unsafe fn triangle(&self, s: &Triangle) -> Result<(), CudaError> {
+        const LEFT: i32 = 0;
+        const AS_IT_IS: i32 = 0;
+        let one = [1f64.to_bits(), 0];
+        let (n, right) = (small(s.n)?, small(s.right)?);
+        let solve = match s.dtype {
+            DType::F64 => self.table.dtrsm,
+            DType::C128 => self.table.ztrsm,
+            d => return Err(CudaError::Launch(format!("triangles of {d} are not solved"))),
+        };
+        let (a, b, alpha) = (s.a as *const c_void, s.b as *mut c_void, one.as_ptr().cast());
+        let (upper, unit) = (!s.lower as i32, s.unit as i32);
+        check("cublasTrsm", solve(self.handle, LEFT, upper, AS_IT_IS, unit, n, right, alpha, a, n, b, n))
     }
 
     /// A matrix times a vector, or a vector times a matrix, at the speed of reading the matrix.
@@ -158,6 +189,18 @@ impl Device {
         if p.m == 0 || p.n == 0 || p.batch == 0 {
             return Ok(());
         }
+        self.with_blas(|blas| blas.product(p))
+    }
+
+    /// Enqueues the solution of a system on the compute stream.
+    ///
+    /// # Safety
+    /// The matrices are memory of the device, of the sizes that are told.
+    pub unsafe fn solve_triangle(&self, s: &Triangle) -> Result<(), CudaError> {
+        self.with_blas(|blas| blas.triangle(s))
+    }
+
+    fn with_blas(&self, f: impl FnOnce(&Blas) -> Result<(), CudaError>) -> Result<(), CudaError> {
         self.enter();
         let mut blas = self.libraries.blas.lock().unwrap_or_else(|e| e.into_inner());
         if blas.is_none() {
@@ -165,7 +208,7 @@ impl Device {
             *blas = Some(Blas::open(self)?);
         }
         self.giving(Lane::Compute)?;
-        blas.as_ref().map_or(Ok(()), |b| b.product(p))
+        blas.as_ref().map_or(Ok(()), f)
     }
 }
 

@@ -77,7 +77,7 @@ impl Extreme {
             self.chunk() as u64,
             scratch,
         ]);
-        let step = |function, grid| Step { program: program.clone(), function, grid, words };
+        let step = |function, grid| Step { program: program.clone(), function, grid, words: words.clone() };
         if self.is_columns() {
             return Some(smallvec![step("extreme_columns", grid_of(self.rows, BLOCK))]);
         }

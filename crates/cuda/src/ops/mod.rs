@@ -5,6 +5,7 @@ pub mod blas;
 pub mod dense;
 pub mod extreme;
 pub mod fourier;
+pub mod index;
 pub mod scan;
 pub mod search;
 pub mod select;
@@ -20,8 +21,9 @@ use std::collections::HashMap;
 use std::hash::{Hash, Hasher};
 use std::sync::{Arc, LazyLock, Mutex};
 
-/// Words of every step's arguments.
-pub const WORDS: usize = 16;
+/// The arguments of a step; of most it is so many words.
+pub type Words = SmallVec<[u64; WORDS]>;
+const WORDS: usize = 16;
 /// Threads of a step's blocks.
 pub const BLOCK: usize = 256;
 
@@ -31,7 +33,7 @@ pub struct Step {
     pub program: Arc<Program>,
     pub function: &'static str,
     pub grid: u32,
-    pub words: [u64; WORDS],
+    pub words: Words,
 }
 
 /// The program a step is a function of. There is one of each text, told apart by its number.
@@ -78,9 +80,9 @@ impl Program {
     }
 }
 
-fn arguments(words: &[u64]) -> [u64; WORDS] {
-    let mut all = [0; WORDS];
-    all.iter_mut().zip(words).for_each(|(a, &w)| *a = w);
+fn arguments(words: &[u64]) -> Words {
+    let mut all = Words::from_slice(words);
+    all.resize(WORDS, 0);
     all
 }
 

@@ -94,7 +94,7 @@ impl Scan {
             scratch,
             self.rows as u64,
         ]);
-        let step = |function, grid| Step { program: program.clone(), function, grid, words };
+        let step = |function, grid| Step { program: program.clone(), function, grid, words: words.clone() };
         if self.is_columns() {
             return Some(smallvec![step("scan_columns", grid_of(self.rows, BLOCK))]);
         }

@@ -1,4 +1,4 @@
-//! Packing by a mask, positions of the true elements, and elements taken or put by index.
+//! Packing by a mask, and positions of the true elements.
 
 use super::{BLOCK, Program, Step, arguments, grid_of};
 use crate::scalar::Sections;
@@ -60,7 +60,7 @@ impl Pack {
             self.packed,
             self.places,
         ]);
-        let step = |function, grid| Step { program: program.clone(), function, grid, words };
+        let step = |function, grid| Step { program: program.clone(), function, grid, words: words.clone() };
         let tiles = grid_of(self.tiles(), 1);
         Some((smallvec![step("pack_count", tiles), step("pack_offsets", 1)], smallvec![step("pack_write", tiles)]))
     }
@@ -89,92 +89,4 @@ pub fn unravel(places: u64, count: usize, shape: &[usize], along: &[u64]) -> Opt
         inner *= extent.max(1);
     }
     Some(steps)
-}
-
-/// What to do with an index out of range.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Mode {
-    /// Leaves the complement of the first wrong index's place at `bad`, and its element alone.
-    Raise,
-    Wrap,
-    Clip,
-}
-
-/// `array[:, index, :]` against a dense `(outer, count, inner)`; strides in bytes, the inner axis dense.
-#[derive(Clone, Copy, Debug)]
-pub struct Indexed {
-    pub itemsize: usize,
-    pub array: u64,
-    pub outer: usize,
-    pub extent: usize,
-    pub inner: usize,
-    pub outer_stride: isize,
-    pub axis_stride: isize,
-    /// 64-bit integers.
-    pub index: u64,
-    pub index_stride: isize,
-    pub count: usize,
-    pub dense: u64,
-    /// `put` writes one element everywhere.
-    pub single: bool,
-    pub mode: Mode,
-    /// One 64-bit integer, zero before.
-    pub bad: u64,
-}
-
-impl Indexed {
-    fn words(&self, owners: u64) -> [u64; super::WORDS] {
-        arguments(&[
-            self.array,
-            self.dense,
-            self.index,
-            self.index_stride as u64,
-            (self.outer * self.count * self.inner) as u64,
-            self.count as u64,
-            self.inner as u64,
-            self.extent as u64,
-            self.outer_stride as u64,
-            self.axis_stride as u64,
-            self.mode as u64,
-            self.bad,
-            owners,
-            !self.single as u64,
-        ])
-    }
-
-    fn blocks(&self) -> u32 {
-        grid_of(self.outer * self.count * self.inner, BLOCK).min(1 << 16)
-    }
-
-    fn is_empty(&self) -> bool {
-        self.outer * self.count * self.inner == 0
-    }
-
-    /// `dense = array[:, index, :]`.
-    pub fn take(&self) -> Option<SmallVec<[Step; 4]>> {
-        let program = program(self.itemsize)?;
-        if self.is_empty() {
-            return Some(SmallVec::new());
-        }
-        Some(smallvec![Step { program, function: "take", grid: self.blocks(), words: self.words(0) }])
-    }
-
-    /// Bytes of scratch `put` needs, zero before.
-    pub fn put_scratch(&self) -> usize {
-        self.extent * 8
-    }
-
-    /// `array[:, index, :] = dense`; of several values for one place the last wins.
-    pub fn put(&self, scratch: u64) -> Option<SmallVec<[Step; 4]>> {
-        let program = program(self.itemsize)?;
-        if self.is_empty() {
-            return Some(SmallVec::new());
-        }
-        let words = self.words(scratch);
-        let owners = grid_of(self.count, BLOCK).min(1 << 16);
-        Some(smallvec![
-            Step { program: program.clone(), function: "put_owners", grid: owners, words },
-            Step { program, function: "put", grid: self.blocks(), words },
-        ])
-    }
 }

@@ -76,6 +76,21 @@ static inline unsigned __ballot_sync(unsigned, bool v) {
 }
 static inline void __syncwarp() { __syncthreads(); }
 static inline int __popc(unsigned v) { return __builtin_popcount(v); }
+static inline unsigned long long atomicCAS(unsigned long long* p, unsigned long long old, unsigned long long v) {
+    unsigned long long was = *p;
+    if (was == old) *p = v;
+    return was;
+}
+static inline unsigned atomicOr(unsigned* p, unsigned v) {
+    unsigned old = *p;
+    *p |= v;
+    return old;
+}
+static inline unsigned atomicMax(unsigned* p, unsigned v) {
+    unsigned old = *p;
+    if (v > old) *p = v;
+    return old;
+}
 static inline unsigned long long atomicMax(unsigned long long* p, unsigned long long v) {
     unsigned long long old = *p;
     if (v > old) *p = v;
