@@ -4,3 +4,4 @@ mod cases;
 mod host;
 mod nvrtc;
 mod ops;
+mod picks;

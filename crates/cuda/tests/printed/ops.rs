@@ -2,9 +2,10 @@
 
 use crate::host::{compile, host_source};
 use crate::nvrtc::compiler;
+use crate::picks::Picks;
 use numloom_cuda::ops::dense::{Dense, Move, NOT_A_NUMBER, Part, identity};
 use numloom_cuda::ops::extreme::Extreme;
-use numloom_cuda::ops::index::{Axis, Index, Mode, Picked, REPEATED};
+use numloom_cuda::ops::index::Mode;
 use numloom_cuda::ops::scan::Scan;
 use numloom_cuda::ops::search::{Run as Elements, Search};
 use numloom_cuda::ops::select::{Pack, unravel};
@@ -26,14 +27,14 @@ const SORT: &[&str] = &["sort_clear", "sort_count", "sort_starts", "sort_pass"];
 const SORT_ROWS: &[&str] = &["sort_rows"];
 
 #[derive(Default)]
-struct Host {
+pub struct Host {
     libraries: HashMap<Arc<Program>, libloading::Library>,
 }
 
 type Run = unsafe extern "C" fn(*const u64, u32, u32, u32);
 
 impl Host {
-    fn run(&mut self, steps: &[Step], stem: &str) {
+    pub fn run(&mut self, steps: &[Step], stem: &str) {
         for step in steps {
             let count = self.libraries.len();
             let library = self.libraries.entry(step.program.clone()).or_insert_with(|| {
@@ -58,7 +59,7 @@ impl Host {
     }
 }
 
-fn has_compiler() -> bool {
+pub fn has_compiler() -> bool {
     let there = Command::new("g++").arg("--version").output().is_ok();
     if !there {
         println!("skipped: there is no g++ to compile printed programs with");
@@ -66,7 +67,7 @@ fn has_compiler() -> bool {
     there
 }
 
-fn bytes_of(values: &[Value]) -> Vec<u64> {
+pub fn bytes_of(values: &[Value]) -> Vec<u64> {
     let size = values.first().map_or(8, |v| v.dtype.size());
     let mut out = vec![0u64; (values.len() * size).div_ceil(8) + 2];
     for (k, v) in values.iter().enumerate() {
@@ -76,12 +77,12 @@ fn bytes_of(values: &[Value]) -> Vec<u64> {
     out
 }
 
-fn values_of(d: DType, words: &[u64], n: usize) -> Vec<Value> {
+pub fn values_of(d: DType, words: &[u64], n: usize) -> Vec<Value> {
     let bytes: Vec<u8> = words.iter().flat_map(|w| w.to_le_bytes()).collect();
     bytes.chunks(d.size()).take(n).map(|b| Value::from_bytes(d, b)).collect()
 }
 
-fn random_values(d: DType, n: usize, seed: u64) -> Vec<Value> {
+pub fn random_values(d: DType, n: usize, seed: u64) -> Vec<Value> {
     let mut random = crate::cases::Random::new(seed);
     (0..n).map(|k| crate::cases::special(d, if k < 300 { 1000 } else { k % 90 }, &mut random)).collect()
 }
@@ -432,138 +433,6 @@ fn places_are_told_apart_by_axis() {
 }
 
 const WANTED: [Wanted; 3] = [Wanted::Values, Wanted::Places, Wanted::Stable];
-
-/// `array[i, j, ..., :]` for index arrays of shape (37, 5), the odd ones the same along the second axis, against values of
-/// shape (37, 5, 6).
-struct Picks {
-    d: DType,
-    extents: Vec<usize>,
-    indices: Vec<Vec<i64>>,
-    array: Vec<u64>,
-    values: Vec<u64>,
-    bad: Box<u64>,
-}
-
-const REST: usize = 6;
-const SHAPE: [usize; 2] = [37, 5];
-const POSITIONS: usize = SHAPE[0] * SHAPE[1];
-
-impl Picks {
-    fn new(d: DType, extents: &[usize]) -> Picks {
-        let mut random = crate::cases::Random::new(extents.len() as u64);
-        let extents = extents.to_vec();
-        let index = |&n: &usize| (0..POSITIONS).map(|_| random.below(2 * n) as i64 - n as i64).collect();
-        let indices = extents.iter().map(index).collect();
-        let elements = extents.iter().product::<usize>() * REST;
-        let array = bytes_of(&random_values(d, elements, 3));
-        Picks { d, extents, indices, array, values: bytes_of(&random_values(d, POSITIONS * REST, 5)), bad: Box::new(0) }
-    }
-
-    fn strides(k: usize) -> [isize; 2] {
-        if k % 2 == 1 { [8, 0] } else { [8 * SHAPE[1] as isize, 8] }
-    }
-
-    fn picked(&self, mode: Mode) -> Picked {
-        let size = self.d.size() as isize;
-        let mut apart = REST as isize * size;
-        let mut indices: Vec<Index> = Vec::new();
-        for (k, &extent) in self.extents.iter().enumerate().rev() {
-            indices.insert(0, Index { ptr: self.indices[k].as_ptr() as u64, extent, stride: apart });
-            apart *= extent as isize;
-        }
-        let along = |a: usize| (0..indices.len()).map(|k| Picks::strides(k)[a]).collect();
-        let of_values = [size * (SHAPE[1] * REST) as isize, size * REST as isize];
-        let positions = (0..2).map(|a| Axis::new(SHAPE[a], 0, of_values[a], along(a))).collect();
-        let rest = Axis::new(REST, size, size, (0..indices.len()).map(|_| 0).collect());
-        let at = (self.array.as_ptr() as u64, self.values.as_ptr() as u64);
-        let mut picked =
-            Picked::new(self.d.size(), at, &indices, positions, [rest].into_iter().collect(), mode).expect("is picked");
-        picked.bad = &raw const *self.bad as u64;
-        picked
-    }
-
-    /// The index of an array at a position, as it stands there.
-    fn index(&self, k: usize, position: usize) -> i64 {
-        let (i, j) = ((position / SHAPE[1]) as isize, (position % SHAPE[1]) as isize);
-        let [down, across] = Picks::strides(k);
-        self.indices[k][((i * down + j * across) / 8) as usize]
-    }
-
-    /// Where a position's first element lies in the array.
-    fn place(&self, position: usize, mode: Mode) -> usize {
-        let settled = |k: usize| match (mode, self.index(k, position), self.extents[k] as i64) {
-            (Mode::Clip, i, n) => i.clamp(0, n - 1) as usize,
-            (_, i, n) => i.rem_euclid(n) as usize,
-        };
-        (0..self.extents.len()).fold(0, |at, k| at * self.extents[k] + settled(k)) * REST
-    }
-}
-
-#[test]
-fn indices_take_and_put() {
-    if !has_compiler() {
-        return;
-    }
-    let mut host = Host::default();
-    // Places of which the last case has many more than positions; those of the second are all named once, in one mode.
-    let cases: [(DType, &[usize]); 5] = [
-        (DType::U8, &[7]),
-        (DType::F64, &[5 * POSITIONS]),
-        (DType::F32, &[7, 9]),
-        (DType::C128, &[7, 9]),
-        (DType::I64, &[7, 9, 200]),
-    ];
-    for (d, extents) in cases {
-        for mode in [Mode::Raise, Mode::Wrap, Mode::Clip] {
-            let (mut p, arrays) = (Picks::new(d, extents), extents.len());
-            if extents == [5 * POSITIONS] {
-                (0..POSITIONS).for_each(|j| p.indices[0][j] = (j * 7 % POSITIONS * 5) as i64);
-            }
-            if mode != Mode::Raise {
-                p.indices.iter_mut().for_each(|i| i[3..5].fill(1000));
-            }
-            let elements = p.extents.iter().product::<usize>() * REST;
-            let array = values_of(d, &p.array, elements);
-            let values = values_of(d, &p.values, POSITIONS * REST);
-            let picked = p.picked(mode);
-            let mut scratch = vec![0u64; picked.put_scratch() / 8 + 1];
-            let [looking, writing] = picked.put(scratch.as_mut_ptr() as u64).expect("an item size");
-            host.run(&[looking], "index");
-            let once = extents == [5 * POSITIONS] && mode == Mode::Raise;
-            assert_eq!(*p.bad, if once || arrays == 3 { 0 } else { REPEATED }, "{d}, {arrays} arrays, {mode:?}");
-            if *p.bad == REPEATED {
-                let mut scratch = vec![0u64; picked.put_in_order_scratch() / 8 + 1];
-                *p.bad = 0;
-                host.run(&picked.put_in_order(scratch.as_mut_ptr() as u64).expect("an item size"), "index");
-            } else {
-                host.run(&[writing], "index");
-            }
-            let mut want = array.clone();
-            for j in 0..POSITIONS {
-                let at = p.place(j, mode);
-                want[at..at + REST].copy_from_slice(&values[j * REST..][..REST]);
-            }
-            assert!(values_of(d, &p.array, elements) == want, "put {d}, {arrays} arrays, {mode:?}");
-
-            host.run(&[picked.take().expect("an item size")], "index");
-            let got = values_of(d, &p.values, POSITIONS * REST);
-            for j in 0..POSITIONS {
-                let at = p.place(j, mode);
-                assert!(got[j * REST..][..REST] == want[at..at + REST], "take {d}, {arrays} arrays, {mode:?}");
-            }
-            assert_eq!(*p.bad, 0);
-        }
-    }
-    // The first wrong index of the first array that has one; and nothing else is touched.
-    let mut p = Picks::new(DType::F32, &[7, 9, 200]);
-    (p.indices[2][1], p.indices[1][20], p.indices[1][30]) = (200, -10, 9);
-    let before = p.values.clone();
-    let picked = p.picked(Mode::Raise);
-    host.run(&[picked.take().expect("an item size")], "index");
-    assert_eq!(picked.wrong(*p.bad), Some((1, &raw const p.indices[1][20] as u64)));
-    let at = 20 * SHAPE[1] * REST;
-    assert!(values_of(DType::F32, &p.values, at + REST)[at..] == values_of(DType::F32, &before, at + REST)[at..]);
-}
 
 #[test]
 fn library_programs_compile() {
