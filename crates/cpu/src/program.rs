@@ -2,8 +2,8 @@
 //! and, when it pays, runs of simple instructions compiled to machine code.
 
 use crate::copy::{Pairs, pairs_of};
-use numloom_ir::DType;
 use numloom_ir::kernel::{Instr, Kernel, NO_REG, OperandId, ParamId, Reg};
+use numloom_ir::{DType, ScalarOp};
 use numloom_loops::{BLOCK, BlockFn, FoldFn, block_fn, cast_fn, fold_fn, select_fn};
 use smallvec::SmallVec;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -112,6 +112,8 @@ pub struct Compiled {
     pub(crate) copies: Option<Pairs>,
     programs: Mutex<Vec<(SmallVec<[Layout; 8]>, Tier, Arc<Program>)>>,
     elements: AtomicU64,
+    /// Block loops do it in less time than machine code.
+    is_for_blocks: bool,
 }
 
 /// Elements after which a kernel is worth the 0.2 ms of generating machine code for it.
@@ -121,17 +123,36 @@ const HOT: u64 = 150_000;
 const FEW: usize = 16_384;
 const HOT_OF_FEW: u64 = 8_000_000;
 
+/// Whether half of a short kernel's work is minima and maxima of floats: NaNs make ten instructions of each in machine
+/// code, for two elements, and a block loop has wider vectors.
+fn is_for_blocks(kernel: &Kernel) -> bool {
+    use ScalarOp::{Fmax, Fmin, Maximum, Minimum};
+    let is_work = |i: &&Instr| matches!(i, Instr::Apply { .. } | Instr::Cast { .. } | Instr::Select { .. });
+    let is_extreme = |i: &&Instr| match i {
+        Instr::Apply { op: Maximum | Minimum | Fmax | Fmin, dst, .. } => kernel.regs[dst[0] as usize].is_inexact(),
+        _ => false,
+    };
+    let work = kernel.instrs.iter().filter(is_work).count();
+    work <= 4 && 2 * kernel.instrs.iter().filter(is_extreme).count() >= work.max(1)
+}
+
 impl Compiled {
     pub fn new(kernel: Kernel) -> Compiled {
         debug_assert_eq!(kernel.check(), Ok(()));
-        Compiled { copies: pairs_of(&kernel), kernel, programs: Mutex::new(Vec::new()), elements: AtomicU64::new(0) }
+        Compiled {
+            copies: pairs_of(&kernel),
+            is_for_blocks: is_for_blocks(&kernel),
+            kernel,
+            programs: Mutex::new(Vec::new()),
+            elements: AtomicU64::new(0),
+        }
     }
 
     /// The tier for one more launch of `elements`: machine code once the kernel has proven hot.
     pub fn tier(&self, elements: usize) -> Tier {
         let seen = self.elements.fetch_add(elements as u64, Ordering::Relaxed) + elements as u64;
         let hot = if elements < FEW { HOT_OF_FEW } else { HOT };
-        if seen >= hot { Tier::MachineCode } else { Tier::Interpreter }
+        if seen >= hot && !self.is_for_blocks { Tier::MachineCode } else { Tier::Interpreter }
     }
 
     pub(crate) fn program(&self, layouts: &SmallVec<[Layout; 8]>, tier: Tier) -> Arc<Program> {

@@ -8,6 +8,7 @@ mod float_division;
 mod fold;
 mod fp_status;
 mod half_float;
+mod integer_division;
 mod iota;
 mod isa;
 mod kernel_macros;

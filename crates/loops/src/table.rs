@@ -4,6 +4,7 @@ use crate::cast::cast_fn;
 use crate::element::{Bool, C64, C128, Element, Half};
 use crate::float_division::divide_fn;
 use crate::fold::{All, Any, Odd, any_order, half_in_f32, left, left_from_zero, logic};
+use crate::integer_division::long_fn;
 use crate::isa::{ISA, Isa};
 use crate::map::{One, OneToTwo, Two, TwoToTwo, one, one_with_two, two, two_with_two};
 use crate::{BlockFn, FoldFn, elementary, float_division, kernels};
@@ -100,6 +101,7 @@ static TABLE: LazyLock<Table> = LazyLock::new(|| {
     floating(&mut t);
     elementary_functions(&mut t);
     float_division(&mut t);
+    integer_division(&mut t);
     folds(&mut t);
     shared(&mut t);
     t
@@ -216,6 +218,19 @@ fn float_division(t: &mut Table) {
         Fmod Truncated;
         Divmod Both;
     }
+}
+
+/// Replaces the loops that divide 64 bits one by one where vectors are quicker.
+fn integer_division(t: &mut Table) {
+    macro_rules! parts {
+        ($($op:ident)*) => { $(parts!(@ $op i64); parts!(@ $op u64);)* };
+        (@ $op:ident $t:ty) => {
+            let lp = ScalarOp::$op.loop_for(<$t>::DTYPE).expect("a loop of integers");
+            let entry = &mut t.blocks[ScalarOp::$op as usize][lp];
+            *entry = entry.map(|by_division| long_fn::<$t, kernels::$op>(t.isa, by_division));
+        };
+    }
+    parts!(FloorDivide Remainder Fmod);
 }
 
 fn folds(t: &mut Table) {

@@ -3,6 +3,7 @@
 mod moments;
 
 use crate::handle::{self, NdArray, Scalar};
+use crate::numpy_api::api;
 use crate::ufunc::arguments::{Bound1, axes, axis, bind_list, flag, given};
 use crate::ufunc::call::compute;
 use crate::ufunc::fallback::call_numpy;
@@ -13,7 +14,7 @@ use crate::ufunc::reduction::{Fold, fold, fold_input, initial, reduction_mask, r
 use crate::{convert, provenance};
 use moments::{mean, std, var};
 use numloom_ir::view::Order;
-use numloom_ir::{DType, Dims, ScalarOp};
+use numloom_ir::{DType, Dims, ScalarOp, Value};
 use numloom_library::ArgReduce;
 use numloom_runtime::{Array, record};
 use pyo3::prelude::*;
@@ -165,6 +166,12 @@ fn count_nonzero<'py>(x: Object<'_, 'py>, p: Params<'_, 'py>) -> Native<Py<PyAny
     let input = input(x)?;
     let f =
         Fold { axes: axes(py, given(&p[0]), input.view.ndim())?, keepdims: flag(p[1].as_ref())?, ..Fold::default() };
+    if given(&p[0]).is_none()
+        && !f.keepdims
+        && let Some(count) = record::count_small(&input)
+    {
+        return Ok(api(py).make_scalar(py, &Value::from_i128(DType::I64, count as i128))?);
+    }
     let truth = cast(py, input, DType::Bool)?;
     Ok(handle::wrap_result(py, fold(py, ScalarOp::Add, &truth, &f)?)?)
 }

@@ -10,7 +10,7 @@ use crate::store::Store;
 use crate::{spill, stats};
 use numloom_ir::view::{Order, dense_strides};
 use numloom_ir::{DType, Dims, ScalarOp, Value, View};
-use numloom_loops::{In, block_fn, fold_fn, fp_clear, fp_status};
+use numloom_loops::{In, block_fn, count_true, fold_fn, fp_clear, fp_status};
 use smallvec::SmallVec;
 
 #[inline]
@@ -73,6 +73,22 @@ pub fn extreme_place(a: &Array, max: bool) -> Option<usize> {
     stats::count_inline(if max { "argmax" } else { "argmin" });
     // SAFETY: dense over `n` elements.
     unsafe { numloom_library::extreme_place(a.view.dtype, max, run.ptr, n).ok() }
+}
+
+/// Truths of up to this many elements that are there are counted in the call: some microseconds.
+const COUNTED: usize = 1 << 18;
+
+/// How many elements of a dense bool array that is there are true.
+pub fn count_small(a: &Array) -> Option<usize> {
+    let _still = spill::inline();
+    let n = a.view.size();
+    if a.view.ndim() == 0 || n > COUNTED || numloom_config::current().inline_size == 0 {
+        return None;
+    }
+    let run = dense_run(a, DType::Bool, &a.view.shape)?;
+    stats::count_inline("count_nonzero");
+    // SAFETY: dense over `n` elements.
+    Some(unsafe { count_true(n, run.ptr) })
 }
 
 /// A small array that has its memory at once: zeros, or whatever lies there.
