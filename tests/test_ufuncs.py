@@ -491,3 +491,30 @@ def test_matmul_family():
         agree_in_outcome(
             lambda x=x, y=y: np.dot(mine(x), mine(y).T), lambda x=x, y=y: numpy.dot(x, y.T), ulps, what=dtype
         )
+
+
+@pytest.mark.parametrize("dtype", ["i8", "u8"])
+@pytest.mark.parametrize("name", ["floor_divide", "remainder", "fmod"])
+def test_divisions_of_long_integers(name, dtype):
+    """Vectors divide what fits a double; numbers about 2**52, 2**53 and the ends of the type lie next to it."""
+    rng = numpy.random.default_rng(52)
+    info = numpy.iinfo(dtype)
+    edges = [0, 1, 2, 3, 7, 10, 2**31, 2**52 - 1, 2**52, 2**52 + 1, 2**53 - 1, 2**53, 2**53 + 1, info.max, info.max - 1]
+    edges += [-e for e in edges if info.min < 0] + [info.min]
+    near = rng.integers(max(info.min, -(2**52)), 2**52, 400, dtype=dtype)
+    wild = rng.integers(info.min, info.max, 400, dtype=dtype)
+    few = rng.integers(max(info.min, -9), 9, 400, dtype=dtype)
+    values = numpy.concatenate([numpy.array(edges, dtype), near, wild, few])
+    divide, host = getattr(np, name), getattr(numpy, name)
+    with numpy.errstate(all="ignore"):
+        for b in [*edges, *few[:4], *near[:4]]:
+            b = numpy.dtype(dtype).type(b)
+            agree(divide(np.asarray(values), b), host(values, b))
+            agree(divide(b, np.asarray(values)), host(b, values))
+        for _ in range(20):
+            a, b = rng.permutation(values), rng.permutation(values)
+            agree(divide(np.asarray(a), np.asarray(b)), host(a, b))
+            # Products, whose quotients are exact, and one below.
+            p = near[:300] // 2**20 * (few[:300] + 1)
+            agree(divide(np.asarray(p), np.asarray(few[:300])), host(p, few[:300]))
+            agree(divide(np.asarray(p - 1), np.asarray(few[:300])), host(p - 1, few[:300]))
