@@ -80,6 +80,26 @@ CALLS = [
     "np.empty(n)",
     "np.zeros(n)",
     "np.arange(n)",
+    "np.zeros_like(a)",
+    "np.ones_like(a)",
+    "np.empty_like(a)",
+    "np.eye(10)",
+    "np.diag(x)",
+    # put together
+    "np.concatenate([a[:5], b[:5]])",
+    "np.hstack([a[:5], b[:5]])",
+    "np.vstack([a[:5], b[:5]])",
+    "np.stack([a[:5], b[:5]])",
+    "np.repeat(x, 2)",
+    "np.tile(x, 2)",
+    # functions
+    "np.interp(1.5, a, b)",
+    "np.convolve(a, b[:5])",
+    "np.bincount(x)",
+    "np.searchsorted(a, 1.5)",
+    "np.einsum('i,i->', a, b)",
+    "np.linalg.norm(a)",
+    "[e for e in a]",
 ]
 
 

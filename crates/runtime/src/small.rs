@@ -12,7 +12,7 @@ use numloom_ir::{DType, Dims, ScalarOp, Value, View};
 use numloom_loops::{In, block_fn, fold_fn, fp_clear, fp_status};
 
 #[inline]
-fn is_small(elements: usize) -> bool {
+pub(crate) fn is_small(elements: usize) -> bool {
     elements > 0 && elements <= SMALL && elements <= numloom_config::current().inline_size
 }
 
