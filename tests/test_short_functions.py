@@ -14,7 +14,8 @@ DTYPES = "?bBhHiIlLefdFD"
 
 def pair(shape, dtype="d", seed=0):
     rng = numpy.random.default_rng(seed)
-    host = (rng.normal(size=shape) * 20).astype("D" if dtype in "FD" else "d").astype(dtype)
+    with numpy.errstate(invalid="ignore"):
+        host = numpy.asarray(rng.normal(size=shape) * 20).astype(dtype)
     return host, np.asarray(host)
 
 
@@ -217,6 +218,38 @@ def test_norms(dtype):
     huge = numpy.array([1e300, 1.0])
     with numpy.errstate(all="ignore"):
         same(np.linalg.norm(np.asarray(huge)), numpy.linalg.norm(huge))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_products_of_vectors(dtype):
+    (a, x), (b, y) = pair((4, 3), dtype), pair((4, 3), dtype, 1)
+    same(np.outer(x, y), numpy.outer(a, b))
+    same(np.outer(x[:, 1], y[0]), numpy.outer(a[:, 1], b[0]))
+    if dtype != "?":
+        same(np.cross(x, y), numpy.cross(a, b))
+        same(np.cross(x[0], y[1]), numpy.cross(a[0], b[1]))
+        same(np.cross(x, y[0]), numpy.cross(a, b[0]))
+
+
+def test_products_of_vectors_warn():
+    x = np.asarray(numpy.array([1e200, 1e200, 2.0]))
+    y = x[::-1].copy()
+    for call in (lambda: np.outer(x, x), lambda: np.cross(x, y)):
+        with numpy.errstate(over="raise"), pytest.raises(FloatingPointError, match="overflow encountered in multiply"):
+            np.sync(call())
+
+
+def test_ramps():
+    plain = [(0, 1), (0.0, 1.0, 7), (3, -2, 5), (0, 1, 10, False)]
+    for arguments in [*plain, (1, 1, 4), (0, 1, 1), (0, 1, 0), (-1e308, 1e308, 4)]:
+        with numpy.errstate(all="ignore"):
+            same(np.linspace(*arguments), numpy.linspace(*arguments))
+    same(np.linspace(numpy.float64(1), 2, num=9, endpoint=True), numpy.linspace(1.0, 2, num=9))
+    same(np.linspace(numpy.float32(1), numpy.float32(2)), numpy.linspace(numpy.float32(1), numpy.float32(2)))
+    rng = random.Random(3)
+    for _ in range(200):
+        start, stop, n = rng.uniform(-9, 9), rng.uniform(-9, 9), rng.randrange(2, 60)
+        assert np.linspace(start, stop, n).tolist() == numpy.linspace(start, stop, n).tolist()
 
 
 SUMS = """i,i i,i-> i,j i,j->ij i,j->ji ij->j ij->i ij-> ii ii->i ij->ji ij,j ij,j->i ij,jk ij,jk->ik ij,jk->ki

@@ -26,13 +26,13 @@ unsafe fn nest<T: Element>(extents: &[usize], ins: &[Labelled], out: &Labelled) 
     let places: usize = extents.iter().zip(&out.strides).map(|(&n, &s)| if s == 0 { 1 } else { n }).product();
     std::slice::from_raw_parts_mut(out.ptr.cast::<T>(), places).fill(T::ZERO);
     let Some((&inner, outer)) = extents.split_last() else {
-        return row::<T>(1, &at::<T>(ins, &[], 0), out.ptr, 0);
+        return row::<T>(1, &at(ins, &[], 0), out.ptr, 0);
     };
     let last = outer.len();
     let mut index: SmallVec<[usize; 8]> = SmallVec::from_elem(0, last);
     loop {
         let to = out.ptr.offset(offset(&out.strides, &index));
-        row::<T>(inner, &at::<T>(ins, &index, last), to, out.strides[last]);
+        row::<T>(inner, &at(ins, &index, last), to, out.strides[last]);
         let Some(axis) = (0..last).rev().find(|&axis| index[axis] + 1 < outer[axis]) else { return };
         index[axis] += 1;
         index[axis + 1..].fill(0);
@@ -48,7 +48,7 @@ type Row = SmallVec<[(*const u8, isize); 4]>;
 
 /// Where the row at `index` starts in every array, and its step along the last label.
 #[inline]
-unsafe fn at<T>(ins: &[Labelled], index: &[usize], last: usize) -> Row {
+unsafe fn at(ins: &[Labelled], index: &[usize], last: usize) -> Row {
     let start = |x: &Labelled| x.ptr.offset(offset(&x.strides, index)).cast_const();
     ins.iter().map(|x| (start(x), x.strides.get(last).copied().unwrap_or(0))).collect()
 }

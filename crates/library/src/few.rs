@@ -5,30 +5,31 @@ use crate::run::{Room, Run};
 use crate::sort_key::{Keyed, with_keyed};
 use numloom_ir::DType;
 
-/// Integers or bools of any type as int64; false for other types, and for those that need not fit.
+/// Integers or bools of any type as int64, where they lie if they are, else in `room`; `None` for other types, and for
+/// those that need not fit.
 ///
 /// # Safety
-/// The run is readable memory of `dtype`.
-pub unsafe fn integers(dtype: DType, run: Run, into: &mut Room<i64>) -> bool {
+/// The run is readable memory of `dtype`, which stays as it is while the slice lives.
+pub unsafe fn integers(dtype: DType, run: Run, room: &mut Room<i64>) -> Option<&[i64]> {
     unsafe fn read<T: Copy + Into<i64>>(run: Run, into: &mut Room<i64>) {
         let at = |i: usize| run.ptr.offset(i as isize * run.step).cast::<T>().read_unaligned().into();
-        into.extend((0..run.len).map(|i| at(i)));
+        into.extend((0..run.len).map(at));
     }
     match dtype {
-        DType::I8 => read::<i8>(run, into),
-        DType::U8 => read::<u8>(run, into),
-        DType::I16 => read::<i16>(run, into),
-        DType::U16 => read::<u16>(run, into),
-        DType::I32 => read::<i32>(run, into),
-        DType::U32 => read::<u32>(run, into),
-        DType::I64 => read::<i64>(run, into),
+        DType::I8 => read::<i8>(run, room),
+        DType::U8 => read::<u8>(run, room),
+        DType::I16 => read::<i16>(run, room),
+        DType::U16 => read::<u16>(run, room),
+        DType::I32 => read::<i32>(run, room),
+        DType::U32 => read::<u32>(run, room),
+        DType::I64 => return Some(run.slice(room)),
         DType::Bool => {
-            read::<u8>(run, into);
-            into.iter_mut().for_each(|v| *v = (*v != 0) as i64);
+            read::<u8>(run, room);
+            room.iter_mut().for_each(|v| *v = (*v != 0) as i64);
         }
-        _ => return false,
+        _ => return None,
     }
-    true
+    Some(room)
 }
 
 /// How many values there are of every number; all of them have a place.

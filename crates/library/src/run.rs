@@ -24,7 +24,7 @@ impl Run {
         }
         let at = |i: usize| self.ptr.offset(i as isize * self.step).cast::<T>().read_unaligned();
         room.clear();
-        room.extend((0..self.len).map(|i| at(i)));
+        room.extend((0..self.len).map(at));
         room
     }
 }

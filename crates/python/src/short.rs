@@ -99,6 +99,9 @@ short_ways! {
     "bincount" numbers::bincount;
     "searchsorted" numbers::searchsorted;
     "einsum" numbers::einsum;
+    "linspace" making::linspace;
+    "outer" numbers::outer;
+    "cross" numbers::cross;
     "linalg.norm" numbers::norm;
 }
 

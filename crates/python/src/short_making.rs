@@ -2,7 +2,7 @@
 
 use crate::handle;
 use crate::numpy_api::api;
-use crate::short::{Answer, Given, int_or, near, ours, unless_none};
+use crate::short::{Answer, Given, int_or, near, number, ours, unless_none};
 use crate::slots::held;
 use numloom_ir::{DType, Dims, Value};
 use numloom_library::repeat_pieces;
@@ -83,6 +83,33 @@ pub unsafe fn diag(py: Python<'_>, given: &Given) -> Answer {
     for i in 0..n {
         let from = v.ptr.offset(i as isize * v_step);
         std::ptr::copy_nonoverlapping(from, to.add(first + i * step), dtype.size());
+    }
+    Some(handle::wrap(py, made))
+}
+
+pub unsafe fn linspace(py: Python<'_>, given: &Given) -> Answer {
+    let [start, stop, count, endpoint] = given.bind([c"start", c"stop", c"num", c"endpoint"])?;
+    let whole =
+        |x: *mut ffi::PyObject| !x.is_null() && (api(py).is_double(&held(py, x)) || ffi::PyLong_CheckExact(x) != 0);
+    if !whole(start) || !whole(stop) {
+        return None;
+    }
+    let (start, stop, n) = (number(py, start)?, number(py, stop)?, usize::try_from(int_or(count, 50)?).ok()?);
+    let open = endpoint == ffi::Py_False();
+    if n < 2 || !(open || endpoint.is_null() || endpoint == ffi::Py_True()) {
+        return None;
+    }
+    let step = (stop - start) / (if open { n } else { n - 1 }) as f64;
+    let end = step * n as f64 + start;
+    // Steps that vanish are taken otherwise, and what overflows is told of.
+    if !step.is_normal() || !end.is_finite() {
+        return None;
+    }
+    let (made, to) = record::to_fill("linspace", DType::F64, smallvec![n])?;
+    let values = std::slice::from_raw_parts_mut(to.cast::<f64>(), n);
+    values.iter_mut().enumerate().for_each(|(i, v)| *v = i as f64 * step + start);
+    if !open {
+        values[n - 1] = stop;
     }
     Some(handle::wrap(py, made))
 }

@@ -94,10 +94,8 @@ pub unsafe fn bincount(py: Python<'_>, given: &Given) -> Answer {
     let _still = record::still();
     let [x, weights, least] = given.bind([c"", c"weights", c"minlength"])?;
     let (x, weights, least) = (near(x)?, unless_none(weights), usize::try_from(int_or(least, 0)?).ok()?);
-    let mut values = Room::new();
-    if x.view.ndim() != 1 || !library::integers(x.view.dtype, run(&x)?, &mut values) {
-        return None;
-    }
+    let mut room = Room::new();
+    let values = library::integers(x.view.dtype, run(&x).filter(|_| x.view.ndim() == 1)?, &mut room)?;
     let (low, high) = values.iter().fold((i64::MAX, 0), |(low, high), &v| (v.min(low), v.max(high)));
     if low < 0 {
         return None;
@@ -105,13 +103,13 @@ pub unsafe fn bincount(py: Python<'_>, given: &Given) -> Answer {
     let n = (high as usize).checked_add(1)?.max(least);
     if weights.is_null() {
         let (made, to) = record::to_fill("bincount", DType::I64, smallvec![n])?;
-        library::count(&values, std::slice::from_raw_parts_mut(to.cast(), n));
+        library::count(values, std::slice::from_raw_parts_mut(to.cast(), n));
         return Some(handle::wrap(py, made));
     }
     let weights = near(weights).filter(|w| w.view.dtype == DType::F64 && w.view.shape == x.view.shape)?;
-    let mut room = Room::new();
+    let mut weights_room = Room::new();
     let (made, to) = record::to_fill("bincount", DType::F64, smallvec![n])?;
-    library::weigh(&values, run(&weights)?.slice(&mut room), std::slice::from_raw_parts_mut(to.cast(), n));
+    library::weigh(values, run(&weights)?.slice(&mut weights_room), std::slice::from_raw_parts_mut(to.cast(), n));
     Some(handle::wrap(py, made))
 }
 
@@ -157,7 +155,37 @@ pub unsafe fn norm(py: Python<'_>, given: &Given) -> Answer {
     root.is_finite().then(|| api(py).make_scalar(py, &Value::from_f64(x.view.dtype, root)))
 }
 
-/// Labels of at most so many kinds and arrays.
+pub unsafe fn outer(py: Python<'_>, given: &Given) -> Answer {
+    let _still = record::still();
+    let [a, b] = given.bind([c"a", c"b"])?;
+    let (a, b) = (near(a)?, near(b)?);
+    let dtype = a.view.dtype;
+    if dtype != b.view.dtype || dtype == DType::F16 {
+        return None;
+    }
+    let flat = |x: &Near| {
+        let dense = x.is_dense().then(|| Run { ptr: x.ptr, step: dtype.size() as isize, len: x.view.size() });
+        dense.or_else(|| run(x))
+    };
+    let (a, b) = (flat(&a)?, flat(&b)?);
+    let (made, to) = record::to_fill("outer", dtype, smallvec![a.len, b.len])?;
+    // What is to be warned of is computed once more, and told.
+    (library::outer(dtype, a, b, to) == 0).then(|| handle::wrap(py, made))
+}
+
+pub unsafe fn cross(py: Python<'_>, given: &Given) -> Answer {
+    let _still = record::still();
+    let [a, b] = given.bind([c"a", c"b"])?;
+    let (a, b) = (near(a).filter(Near::is_dense)?, near(b).filter(Near::is_dense)?);
+    if a.view.dtype != b.view.dtype || a.view.shape != b.view.shape || a.view.shape.last() != Some(&3) {
+        return None;
+    }
+    let (made, to) = record::to_fill("cross", a.view.dtype, a.view.shape.clone())?;
+    let flags = library::cross(a.view.dtype, a.ptr, b.ptr, a.view.size() / 3, to)?;
+    (flags == 0).then(|| handle::wrap(py, made))
+}
+
+/// The letters of one array.
 type Labels = SmallVec<[u8; 8]>;
 
 /// The labels of each array and of the result; `None` for what is not plainly written.
