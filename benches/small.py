@@ -87,6 +87,29 @@ CALLS = [
     "rng.integers(0, 10, n)",
     "np.random.rand()",
     "np.random.rand(n)",
+    "np.zeros_like(a)",
+    "np.ones_like(a)",
+    "np.empty_like(a)",
+    "np.eye(10)",
+    "np.diag(x)",
+    # put together
+    "np.concatenate([a[:5], b[:5]])",
+    "np.hstack([a[:5], b[:5]])",
+    "np.vstack([a[:5], b[:5]])",
+    "np.stack([a[:5], b[:5]])",
+    "np.repeat(x, 2)",
+    "np.tile(x, 2)",
+    # functions
+    "np.interp(1.5, a, b)",
+    "np.convolve(a, b[:5])",
+    "np.bincount(x)",
+    "np.searchsorted(a, 1.5)",
+    "np.einsum('i,i->', a, b)",
+    "np.linalg.norm(a)",
+    "np.outer(x, x)",
+    "np.cross(a[:3], b[:3])",
+    "np.linspace(0, 1, 50)",
+    "[e for e in a]",
 ]
 
 

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 import numpy
 
-from ._core import FallbackSpan, Scalar, Unsupported, _profiling, adopt_numpy, ndarray, to_numpy, ufunc
+from ._core import FallbackSpan, Scalar, Unsupported, _profiling, adopt_numpy, ndarray, short_ways, to_numpy, ufunc
 
 _NOTHING: contextlib.AbstractContextManager[None] = contextlib.nullcontext()
 F = TypeVar("F", bound=Callable[..., Any])
@@ -188,6 +188,17 @@ def direct(function: F) -> F:
     return function
 
 
+def _shortened(function: Callable[..., Any], short: Callable[..., Any]) -> Callable[..., Any]:
+    """The function, after a short way that does plain calls on a few elements at once and answers None to others."""
+
+    @functools.wraps(function.__wrapped__)  # type: ignore[attr-defined]
+    def call(*args: Any, **kwargs: Any) -> Any:
+        made = short(*args, **kwargs)
+        return function(*args, **kwargs) if made is None else made
+
+    return call
+
+
 def native_in(prefix: str, module: types.ModuleType) -> Callable[[F], F]:
     """Like `native`, for the functions of a submodule."""
 
@@ -206,9 +217,10 @@ def native_in(prefix: str, module: types.ModuleType) -> Callable[[F], F]:
                 pass
             return on_host(original, name, args, kwargs)
 
-        call.__doc__ = function.__doc__ or original.__doc__
-        call.__module__ = ("numloom." + prefix).rstrip(".")
-        _signed(call, original)
-        return call  # type: ignore[return-value]
+        shown: Any = _shortened(call, short_ways[name]) if name in short_ways else call
+        shown.__doc__ = function.__doc__ or original.__doc__
+        shown.__module__ = ("numloom." + prefix).rstrip(".")
+        _signed(shown, original)
+        return shown
 
     return decorate

@@ -28,7 +28,7 @@ def correlate(a: Any, v: Any, mode: str = "valid") -> Any:
         raise Unsupported("an error that NumPy words")
     v = v.conj()
     if a.shape[0] < v.shape[0]:
-        return _slid(v, a, mode)[::-1]
+        return _slid(v, a, mode)[::-1].copy()
     return _slid(a, v, mode)
 
 
@@ -53,6 +53,9 @@ def _slid(a: ndarray, taps: ndarray, mode: str) -> ndarray:
     # Sums of halves are made in single precision, as NumPy's are.
     working = numpy.dtype(numpy.float32) if kind == numpy.float16 else kind
     a, taps = a.astype(working, copy=False), taps.astype(working, copy=False)
+    few = _core.short_ways["correlate"](a, taps, mode)
+    if few is not None:
+        return few.astype(kind, copy=False)
     made = _core.empty(before + n - m + 1 + after, dtype=working)
     inner = made[before : before + n - m + 1]
     if m <= _FEW_TAPS:
@@ -105,6 +108,10 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
     fp = fp.astype(numpy.complex128 if fp.dtype.kind == "c" else numpy.float64, copy=False)
     if xp.ndim != 1 or fp.ndim != 1 or xp.shape != fp.shape or xp.size == 0 or period == 0:
         raise Unsupported("an error that NumPy words")
+    if period is None and fp.dtype.kind != "c":
+        made = _core.short_ways["interp"](at, xp, fp, left, right)
+        if made is not None:
+            return made
     if period is not None:
         period = abs(period)
         left = right = None

@@ -224,10 +224,16 @@ fn function_doc(name: &str, function: &Bound<'_, PyAny>) -> PyResult<CString> {
     let inspect = py.import("inspect")?;
     let signature = inspect.call_method1("signature", (function,))?;
     let mut parts = Vec::new();
-    let mut keyword_only = false;
+    let (mut keyword_only, mut by_place) = (false, false);
     for parameter in signature.getattr("parameters")?.call_method0("values")?.try_iter()? {
         let parameter = parameter?;
         let kind = parameter.getattr("kind")?;
+        if kind.eq(parameter.getattr("POSITIONAL_ONLY")?)? {
+            by_place = true;
+        } else if by_place {
+            by_place = false;
+            parts.push("/".to_owned());
+        }
         if !keyword_only && kind.eq(parameter.getattr("KEYWORD_ONLY")?)? {
             keyword_only = true;
             parts.push("*".to_owned());
@@ -468,6 +474,7 @@ functions! {
     "asarray" asarray
     "empty" empty
     "zeros" zeros
+    "empty_like" empty_like
 }
 
 unsafe fn asarray(py: Python<'_>, args: Objects<'_>, dtype: Option<DType>) -> Answer {
@@ -502,6 +509,13 @@ unsafe fn empty(py: Python<'_>, args: Objects<'_>, dtype: Option<DType>) -> Answ
 unsafe fn zeros(py: Python<'_>, args: Objects<'_>, dtype: Option<DType>) -> Answer {
     let (dtype, shape) = wanted(py, args, dtype)?;
     Some(handle::wrap(py, record::new_small(dtype, shape, true)?))
+}
+
+unsafe fn empty_like(py: Python<'_>, args: Objects<'_>, dtype: Option<DType>) -> Answer {
+    let &[like] = args else { return None };
+    let view = &plain(like)?.array.view;
+    let shape = view.is_c_contiguous().then(|| view.shape.clone())?;
+    Some(handle::wrap(py, record::new_small(dtype.unwrap_or(view.dtype), shape, false)?))
 }
 
 /// The type in `dtype=`, if that is the only keyword; `None` in it where there is no keyword.

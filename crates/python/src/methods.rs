@@ -8,7 +8,7 @@ use crate::index::{self, copy_as};
 use crate::layout::{self, CastCopy, OrderArg};
 use crate::numpy_api::api;
 use crate::quick::peek;
-use crate::{create, dispatch, errors, manipulate, protocols, provenance};
+use crate::{create, dispatch, errors, iteration, manipulate, protocols, provenance};
 use numloom_ir::promote::{Casting, can_cast};
 use numloom_ir::view::Order;
 use numloom_ir::{DType, Dims, ScalarOp, Value, View};
@@ -453,13 +453,13 @@ impl NdArray {
         array.view.shape.first().copied().ok_or_else(|| PyTypeError::new_err("len() of unsized object"))
     }
 
-    fn __iter__(slf: &Bound<'_, Self>) -> PyResult<ArrayIter> {
+    fn __iter__(slf: &Bound<'_, Self>) -> PyResult<Py<PyAny>> {
         if slf.borrow().array.view.ndim() == 0 {
             return Err(PyTypeError::new_err("iteration over a 0-d array"));
         }
         let array = handle::sized(slf)?;
         told::used(Use::Iteration, "iteration", array.view.shape[0]);
-        Ok(ArrayIter { array: slf.clone().unbind(), next: 0 })
+        iteration::begin(slf)
     }
 
     fn __getitem__(slf: &Bound<'_, Self>, index: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
@@ -551,37 +551,4 @@ fn set_part(slf: &Bound<'_, NdArray>, value: &Bound<'_, PyAny>, part: usize) -> 
     let view = if array.view.dtype.is_complex() { part_view(&array.view, part) } else { array.view.clone() };
     let from = assign::source(value, view.dtype)?;
     assign::store(slf.py(), &array.with_view(view), from, None)
-}
-
-/// Iterates over the first axis: elements as NumPy scalars, rows as views.
-#[pyclass(name = "_ArrayIterator", module = "numloom")]
-pub struct ArrayIter {
-    array: Py<NdArray>,
-    next: usize,
-}
-
-#[pymethods]
-impl ArrayIter {
-    fn __iter__(slf: Py<Self>) -> Py<Self> {
-        slf
-    }
-
-    fn __next__(&mut self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
-        let x = self.array.bind(py);
-        let array = x.borrow().array.clone();
-        if array.view.shape.first().is_none_or(|&n| self.next >= n) {
-            return Ok(None);
-        }
-        let part = array.with_view(array.view.index(0, self.next));
-        self.next += 1;
-        if part.view.ndim() > 0 {
-            return handle::wrap_view(x, part).map(Some);
-        }
-        // A value enters Python here, so there is nothing to defer.
-        api(py).make_scalar(py, &convert::value_of(py, &part)?).map(Some)
-    }
-
-    fn __length_hint__(&self, py: Python<'_>) -> usize {
-        self.array.bind(py).borrow().array.view.shape.first().map_or(0, |n| n.saturating_sub(self.next))
-    }
 }

@@ -21,6 +21,7 @@ mod chain;
 mod fuse;
 pub mod lost;
 mod lower;
+mod near;
 mod node;
 mod outline;
 mod plan;

@@ -211,6 +211,7 @@ pub fn is_deferred(a: &Array) -> bool {
     !a.store.is_settled() || a.store.is_away() || a.symbol().is_some() || a.view.size() > inline::SMALL
 }
 
+pub use crate::near::{Filled, Near, laid_out, near, there, to_fill};
 pub use crate::small::{count_small, dot, extreme_place, new_of, new_small, small_room, stack_small, write_small};
 
 pub use crate::inline::{cast_small, iota_new, pack_small, read_element, select_new, take_small, write_element};

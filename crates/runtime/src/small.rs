@@ -14,7 +14,7 @@ use numloom_loops::{In, block_fn, count_true, fold_fn, fp_clear, fp_status};
 use smallvec::SmallVec;
 
 #[inline]
-fn is_small(elements: usize) -> bool {
+pub(crate) fn is_small(elements: usize) -> bool {
     elements > 0 && elements <= SMALL && elements <= numloom_config::current().inline_size
 }
 

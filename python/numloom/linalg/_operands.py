@@ -16,6 +16,9 @@ LinAlgError = numpy.linalg.LinAlgError
 
 def common_type(*arrays: ndarray) -> numpy.dtype[Any]:
     """float32, float64, complex64 or complex128; integers count as float64."""
+    first = arrays[0].dtype
+    if first.char in "fdFD" and all(a.dtype is first for a in arrays[1:]):
+        return first
     kinds = []
     for a in arrays:
         if a.dtype == numpy.float16:
@@ -52,6 +55,8 @@ def square_matrices(a: Any) -> tuple[ndarray, numpy.dtype[Any]]:
 
 def together(a: ndarray, b: ndarray) -> tuple[ndarray, ndarray]:
     """Two stacks of matrices with their batch axes broadcast."""
+    if a.ndim == b.ndim == 2:
+        return a, b
     try:
         batch = numpy.broadcast_shapes(a.shape[:-2], b.shape[:-2])
     except ValueError:

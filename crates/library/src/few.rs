@@ -1,0 +1,121 @@
+//! A few elements counted, found or repeated, without plan or tiles.
+
+use crate::element::with_size;
+use crate::run::{Room, Run};
+use crate::sort_key::{Keyed, with_keyed};
+use numloom_ir::DType;
+
+/// Integers or bools of any type as int64, where they lie if they are, else in `room`; `None` for other types, and for
+/// those that need not fit.
+///
+/// # Safety
+/// The run is readable memory of `dtype`, which stays as it is while the slice lives.
+pub unsafe fn integers(dtype: DType, run: Run, room: &mut Room<i64>) -> Option<&[i64]> {
+    unsafe fn read<T: Copy + Into<i64>>(run: Run, into: &mut Room<i64>) {
+        let at = |i: usize| run.ptr.offset(i as isize * run.step).cast::<T>().read_unaligned().into();
+        into.extend((0..run.len).map(at));
+    }
+    match dtype {
+        DType::I8 => read::<i8>(run, room),
+        DType::U8 => read::<u8>(run, room),
+        DType::I16 => read::<i16>(run, room),
+        DType::U16 => read::<u16>(run, room),
+        DType::I32 => read::<i32>(run, room),
+        DType::U32 => read::<u32>(run, room),
+        DType::I64 => return Some(run.slice(room)),
+        DType::Bool => {
+            read::<u8>(run, room);
+            room.iter_mut().for_each(|v| *v = (*v != 0) as i64);
+        }
+        _ => return None,
+    }
+    Some(room)
+}
+
+/// How many values there are of every number; all of them have a place.
+pub fn count(values: &[i64], counts: &mut [i64]) {
+    counts.fill(0);
+    values.iter().for_each(|&v| counts[v as usize] += 1);
+}
+
+/// The sums of the weights of every number.
+pub fn weigh(values: &[i64], weights: &[f64], sums: &mut [f64]) {
+    sums.fill(0.0);
+    values.iter().zip(weights).for_each(|(&v, &w)| sums[v as usize] += w);
+}
+
+/// Where a value of the same type belongs in sorted elements: before its equals, or after them. `None` for types that
+/// have no order of their own.
+///
+/// # Safety
+/// The run and the value are readable memory of `dtype`.
+pub unsafe fn insertion_place(dtype: DType, sorted: Run, value: *const u8, right: bool) -> Option<usize> {
+    unsafe fn place<T: Keyed>(sorted: Run, value: *const u8, right: bool) -> usize {
+        let wanted = value.cast::<T>().read_unaligned().rank();
+        let (mut low, mut high) = (0, sorted.len);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            let rank = sorted.ptr.offset(middle as isize * sorted.step).cast::<T>().read_unaligned().rank();
+            if rank < wanted || (right && rank == wanted) {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        low
+    }
+    with_keyed!(dtype, T => Some(place::<T>(sorted, value, right)), None)
+}
+
+/// Pieces of `size` bytes, one after another, each as often as `times` says of its place.
+///
+/// # Safety
+/// There are `n` pieces at `from`, and room for all copies at `to`, apart from them.
+pub unsafe fn repeat_pieces(from: *const u8, size: usize, n: usize, times: impl Fn(usize) -> usize, to: *mut u8) {
+    if size.is_power_of_two() && size <= 16 {
+        return with_size!(size, T => {
+            let (from, mut to) = (from.cast::<T>(), to.cast::<T>());
+            for i in 0..n {
+                let value = from.add(i).read_unaligned();
+                for _ in 0..times(i) {
+                    to.write_unaligned(value);
+                    to = to.add(1);
+                }
+            }
+        });
+    }
+    let mut to = to;
+    for i in 0..n {
+        for _ in 0..times(i) {
+            std::ptr::copy_nonoverlapping(from.add(i * size), to, size);
+            to = to.add(size);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_among_equals_and_nans() {
+        let sorted = [-1.0f64, -0.0, 0.0, 2.0, f64::NAN];
+        let run = Run { ptr: sorted.as_ptr().cast(), step: 8, len: 5 };
+        // SAFETY: the run is the array.
+        let find = |v: f64, right| unsafe { insertion_place(DType::F64, run, (&raw const v).cast(), right).unwrap() };
+        assert_eq!([find(0.0, false), find(0.0, true), find(-2.0, true), find(3.0, false)], [1, 3, 0, 4]);
+        assert_eq!([find(f64::NAN, false), find(f64::NAN, true)], [4, 5]);
+    }
+
+    #[test]
+    fn pieces_of_any_size() {
+        for size in [1, 2, 3, 4, 8, 12, 16, 24] {
+            let from: Vec<u8> = (0..3 * size as u8).collect();
+            let mut to = vec![0; 4 * size];
+            // SAFETY: three pieces, of which four copies are made.
+            unsafe { repeat_pieces(from.as_ptr(), size, 3, |i| [1, 0, 3][i], to.as_mut_ptr()) };
+            let expected = [&from[..size], &from[2 * size..], &from[2 * size..], &from[2 * size..]].concat();
+            assert_eq!(to, expected, "{size}");
+        }
+    }
+}

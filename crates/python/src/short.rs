@@ -1,0 +1,176 @@
+//! Short ways of composed functions: each does the whole of a plain call on a few elements that are there, and answers
+//! `None` to every other call, which is then composed. `_fallback.native` asks the short way of its name first.
+
+use crate::handle::NdArray;
+use crate::numpy_api::api;
+use crate::slots::{answer, held, tried};
+use crate::{object, short_making as making, short_numbers as numbers};
+use numloom_library::Run;
+use numloom_runtime::record::{self, Near};
+use pyo3::ffi;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use std::ffi::{CStr, c_char};
+
+pub type Answer = Option<PyResult<Py<PyAny>>>;
+
+/// The arguments of a call, as the interpreter hands them over.
+pub struct Given<'a> {
+    pub positional: &'a [*mut ffi::PyObject],
+    names: *mut ffi::PyObject,
+    named: *const *mut ffi::PyObject,
+}
+
+impl<'a> Given<'a> {
+    unsafe fn new(args: *const *mut ffi::PyObject, n: isize, names: *mut ffi::PyObject) -> Given<'a> {
+        let positional = if n == 0 { &[] } else { std::slice::from_raw_parts(args, n as usize) };
+        Given { positional, names, named: args.wrapping_offset(n) }
+    }
+
+    pub fn has_names(&self) -> bool {
+        !self.names.is_null()
+    }
+
+    /// The arguments by their place in `names`; null where none was given. An empty name is one that only the place can
+    /// give. `None` for a call that does not fit the names.
+    pub unsafe fn bind<const N: usize>(&self, names: [&CStr; N]) -> Option<[*mut ffi::PyObject; N]> {
+        let mut all = [std::ptr::null_mut(); N];
+        all.get_mut(..self.positional.len())?.copy_from_slice(self.positional);
+        let count = if self.has_names() { ffi::PyTuple_Size(self.names) } else { 0 };
+        for k in 0..count {
+            let name = ffi::PyTuple_GetItem(self.names, k);
+            let is = |n: &&CStr| ffi::PyUnicode_CompareWithASCIIString(name, n.as_ptr()) == 0;
+            let place = names.iter().position(is).filter(|&p| p >= self.positional.len())?;
+            all[place] = *self.named.offset(k);
+        }
+        Some(all)
+    }
+}
+
+macro_rules! short_ways {
+    ($($name:literal $call:path;)*) => {
+        /// Puts the table of short ways into the module.
+        pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
+            let table = PyDict::new(m.py());
+            $({
+                unsafe extern "C" fn call(
+                    _: *mut ffi::PyObject,
+                    args: *const *mut ffi::PyObject,
+                    n: isize,
+                    names: *mut ffi::PyObject,
+                ) -> *mut ffi::PyObject {
+                    let py = Python::assume_attached();
+                    match tried(|| $call(py, &Given::new(args, n, names))) {
+                        Some(done) => answer(py, done),
+                        None => py.None().into_ptr(),
+                    }
+                }
+                // Functions point to their definition for ever.
+                let def = Box::leak(Box::new(ffi::PyMethodDef {
+                    ml_name: concat!($name, "\0").as_ptr().cast::<c_char>(),
+                    ml_meth: ffi::PyMethodDefPointer { PyCFunctionFastWithKeywords: call },
+                    ml_flags: ffi::METH_FASTCALL | ffi::METH_KEYWORDS,
+                    ml_doc: std::ptr::null(),
+                }));
+                let none = std::ptr::null_mut();
+                // SAFETY: a definition that stays.
+                let made = unsafe { Bound::from_owned_ptr_or_err(m.py(), ffi::PyCFunction_NewEx(def, none, none))? };
+                table.set_item($name, made)?;
+            })*
+            m.add("short_ways", table)
+        }
+    };
+}
+
+short_ways! {
+    "zeros_like" making::zeros_like;
+    "ones_like" making::ones_like;
+    "eye" making::eye;
+    "diag" making::diag;
+    "concatenate" making::concatenate;
+    "hstack" making::hstack;
+    "vstack" making::vstack;
+    "stack" making::stack;
+    "repeat" making::repeat;
+    "tile" making::tile;
+    "interp" numbers::interp;
+    "convolve" numbers::convolve;
+    "correlate" numbers::correlate;
+    "bincount" numbers::bincount;
+    "searchsorted" numbers::searchsorted;
+    "einsum" numbers::einsum;
+    "linspace" making::linspace;
+    "outer" numbers::outer;
+    "cross" numbers::cross;
+    "linalg.norm" numbers::norm;
+}
+
+/// An argument for which `None` is the same as nothing.
+#[inline]
+pub unsafe fn unless_none(object: *mut ffi::PyObject) -> *mut ffi::PyObject {
+    if object == ffi::Py_None() { std::ptr::null_mut() } else { object }
+}
+
+/// The contents of an object that is exactly our class.
+#[inline]
+pub unsafe fn ours<'a>(object: *mut ffi::PyObject) -> Option<&'a NdArray> {
+    if object.is_null() {
+        return None;
+    }
+    object::contents(object).map(|x| &*x)
+}
+
+/// A small array that is there.
+#[inline]
+pub unsafe fn near<'a>(object: *mut ffi::PyObject) -> Option<Near<'a>> {
+    record::near(&ours(object)?.array)
+}
+
+/// The elements of a 1-d array, or the one of a 0-d array.
+#[inline]
+pub fn run(x: &Near) -> Option<Run> {
+    match (x.view.shape.as_slice(), x.view.strides.as_slice()) {
+        ([], _) => Some(Run { ptr: x.ptr, step: 0, len: 1 }),
+        (&[len], &[step]) => Some(Run { ptr: x.ptr, step, len }),
+        _ => None,
+    }
+}
+
+/// A Python int, or what was not given.
+#[inline]
+pub unsafe fn int_or(object: *mut ffi::PyObject, default: isize) -> Option<isize> {
+    if object.is_null() {
+        return Some(default);
+    }
+    if ffi::PyLong_CheckExact(object) == 0 {
+        return None;
+    }
+    let mut overflow = 0;
+    let i = ffi::PyLong_AsLongLongAndOverflow(object, &mut overflow);
+    (overflow == 0).then_some(i as isize)
+}
+
+/// A real number of Python's or NumPy's.
+#[inline]
+pub unsafe fn number(py: Python<'_>, object: *mut ffi::PyObject) -> Option<f64> {
+    let object = held(py, object);
+    if api(py).is_double(&object) {
+        return Some(ffi::PyFloat_AsDouble(object.as_ptr()));
+    }
+    if ffi::PyLong_CheckExact(object.as_ptr()) != 0 {
+        // Whole numbers that a double holds.
+        return int_or(object.as_ptr(), 0).filter(|i| i.unsigned_abs() <= 1 << 53).map(|i| i as f64);
+    }
+    let value = api(py).scalar_value(&object)?;
+    (!value.dtype.is_complex() && value.dtype.size() <= 4).then(|| value.to_f64())
+}
+
+/// Which of these words a string is; the one at `default` where none was given.
+#[inline]
+pub unsafe fn word<const N: usize>(object: *mut ffi::PyObject, default: usize, words: [&CStr; N]) -> Option<usize> {
+    if object.is_null() {
+        return Some(default);
+    }
+    let is = |w: &&CStr| ffi::PyUnicode_CompareWithASCIIString(object, w.as_ptr()) == 0;
+    if ffi::PyUnicode_CheckExact(object) != 0 { words.iter().position(is) } else { None }
+}

@@ -1,0 +1,275 @@
+//! Short ways of functions that make small arrays of others: zeros and ones, diagonals, joins and repetitions.
+
+use crate::handle;
+use crate::numpy_api::api;
+use crate::short::{Answer, Given, int_or, near, number, ours, unless_none};
+use crate::slots::held;
+use numloom_ir::{DType, Dims, Value};
+use numloom_library::repeat_pieces;
+use numloom_runtime::profile::{self as told, Use};
+use numloom_runtime::record::{self, Near};
+use pyo3::ffi;
+use pyo3::prelude::*;
+use smallvec::{SmallVec, smallvec};
+
+/// A dtype that was given, or another.
+#[inline]
+unsafe fn dtype_or(py: Python<'_>, object: *mut ffi::PyObject, default: DType) -> Option<DType> {
+    let object = unless_none(object);
+    if object.is_null() { Some(default) } else { api(py).dtype_at_once(&held(py, object)) }
+}
+
+/// The shape of an array in C order, whose contents need not be there, and the type wanted.
+unsafe fn likeness(py: Python<'_>, given: &Given) -> Option<(DType, Dims)> {
+    let [like, dtype] = given.bind([c"a", c"dtype"])?;
+    let array = &ours(like)?.array;
+    let plain = array.symbol().is_none() && array.view.is_c_contiguous();
+    plain.then_some((dtype_or(py, dtype, array.view.dtype)?, array.view.shape.clone()))
+}
+
+pub unsafe fn zeros_like(py: Python<'_>, given: &Given) -> Answer {
+    let (dtype, shape) = likeness(py, given)?;
+    Some(handle::wrap(py, record::new_small(dtype, shape, true)?))
+}
+
+pub unsafe fn ones_like(py: Python<'_>, given: &Given) -> Answer {
+    let (dtype, shape) = likeness(py, given)?;
+    let n = shape.iter().product();
+    let (made, to) = record::to_fill("ones", dtype, shape)?;
+    let one = Value::from_i128(dtype, 1);
+    repeat_pieces(one.bytes.as_ptr(), dtype.size(), 1, |_| n, to);
+    Some(handle::wrap(py, made))
+}
+
+/// Zeros, and where the first element of the k-th diagonal is, its step and its length.
+unsafe fn diagonal(
+    dtype: DType,
+    rows: usize,
+    columns: usize,
+    k: isize,
+) -> Option<(record::Filled, usize, usize, usize)> {
+    let filled = record::to_fill("eye", dtype, smallvec![rows, columns])?;
+    filled.1.write_bytes(0, rows * columns * dtype.size());
+    let (down, right) = ((-k).max(0) as usize, k.max(0) as usize);
+    let len = rows.saturating_sub(down).min(columns.saturating_sub(right));
+    Some((filled, (down * columns + right) * dtype.size(), (columns + 1) * dtype.size(), len))
+}
+
+pub unsafe fn eye(py: Python<'_>, given: &Given) -> Answer {
+    let [rows, columns, k, dtype] = given.bind([c"N", c"M", c"k", c"dtype"])?;
+    let dtype = dtype_or(py, dtype, DType::F64)?;
+    if rows.is_null() {
+        return None;
+    }
+    let rows = int_or(rows, 0)?;
+    let columns = usize::try_from(int_or(unless_none(columns), rows)?).ok()?;
+    let ((made, to), first, step, len) = diagonal(dtype, rows.try_into().ok()?, columns, int_or(k, 0)?)?;
+    let one = Value::from_i128(dtype, 1);
+    for i in 0..len {
+        std::ptr::copy_nonoverlapping(one.bytes.as_ptr(), to.add(first + i * step), dtype.size());
+    }
+    Some(handle::wrap(py, made))
+}
+
+pub unsafe fn diag(py: Python<'_>, given: &Given) -> Answer {
+    let _still = record::still();
+    let [v, k] = given.bind([c"v", c"k"])?;
+    let (v, k) = (near(v)?, int_or(k, 0)?);
+    let (&[n], &[v_step], dtype) = (v.view.shape.as_slice(), v.view.strides.as_slice(), v.view.dtype) else {
+        return None;
+    };
+    let side = n.checked_add(k.unsigned_abs())?;
+    let ((made, to), first, step, _) = diagonal(dtype, side, side, k)?;
+    for i in 0..n {
+        let from = v.ptr.offset(i as isize * v_step);
+        std::ptr::copy_nonoverlapping(from, to.add(first + i * step), dtype.size());
+    }
+    Some(handle::wrap(py, made))
+}
+
+pub unsafe fn linspace(py: Python<'_>, given: &Given) -> Answer {
+    let [start, stop, count, endpoint] = given.bind([c"start", c"stop", c"num", c"endpoint"])?;
+    let whole =
+        |x: *mut ffi::PyObject| !x.is_null() && (api(py).is_double(&held(py, x)) || ffi::PyLong_CheckExact(x) != 0);
+    if !whole(start) || !whole(stop) {
+        return None;
+    }
+    let (start, stop, n) = (number(py, start)?, number(py, stop)?, usize::try_from(int_or(count, 50)?).ok()?);
+    let open = endpoint == ffi::Py_False();
+    if n < 2 || !(open || endpoint.is_null() || endpoint == ffi::Py_True()) {
+        return None;
+    }
+    let step = (stop - start) / (if open { n } else { n - 1 }) as f64;
+    let end = step * n as f64 + start;
+    // Steps that vanish are taken otherwise, and what overflows is told of.
+    if !step.is_normal() || !end.is_finite() {
+        return None;
+    }
+    let (made, to) = record::to_fill("linspace", DType::F64, smallvec![n])?;
+    let values = std::slice::from_raw_parts_mut(to.cast::<f64>(), n);
+    values.iter_mut().enumerate().for_each(|(i, v)| *v = i as f64 * step + start);
+    if !open {
+        values[n - 1] = stop;
+    }
+    Some(handle::wrap(py, made))
+}
+
+type Parts<'a> = SmallVec<[Near<'a>; 8]>;
+
+/// The dense arrays of one type in a list or tuple.
+unsafe fn parts<'a>(list: *mut ffi::PyObject) -> Option<Parts<'a>> {
+    if list.is_null() {
+        return None;
+    }
+    let mut all = Parts::new();
+    let mut push = |item: *mut ffi::PyObject| {
+        let part = near(item).filter(|p: &Near| p.is_dense())?;
+        all.push(part);
+        Some(())
+    };
+    if ffi::PyList_CheckExact(list) != 0 {
+        for i in 0..ffi::PyList_Size(list) {
+            push(ffi::PyList_GetItem(list, i))?;
+        }
+    } else if ffi::PyTuple_CheckExact(list) != 0 {
+        for i in 0..ffi::PyTuple_Size(list) {
+            push(ffi::PyTuple_GetItem(list, i))?;
+        }
+    }
+    let dtype = all.first()?.view.dtype;
+    all.iter().all(|p| p.view.dtype == dtype).then_some(all)
+}
+
+/// The parts side by side along an axis.
+unsafe fn joined(py: Python<'_>, parts: &Parts, axis: usize) -> Answer {
+    let first = &parts[0].view.shape;
+    let mut shape = first.clone();
+    *shape.get_mut(axis)? = 0;
+    for p in parts {
+        let s = &p.view.shape;
+        if s.len() != first.len() || (0..s.len()).any(|i| i != axis && s[i] != first[i]) {
+            return None;
+        }
+        shape[axis] += s[axis];
+    }
+    let rows = first[..axis].iter().product();
+    filled(py, parts, rows, shape)
+}
+
+/// The parts one after another in every one of `rows` rows.
+unsafe fn filled(py: Python<'_>, parts: &Parts, rows: usize, shape: Dims) -> Answer {
+    let dtype = parts[0].view.dtype;
+    let (made, mut to) = record::to_fill("concatenate", dtype, shape)?;
+    told::used(Use::Stack, "concatenate", made.view.size() * dtype.size());
+    for row in 0..rows {
+        for p in parts {
+            let bytes = p.view.size() / rows * dtype.size();
+            std::ptr::copy_nonoverlapping(p.ptr.add(row * bytes), to, bytes);
+            to = to.add(bytes);
+        }
+    }
+    Some(handle::wrap(py, made))
+}
+
+pub unsafe fn concatenate(py: Python<'_>, given: &Given) -> Answer {
+    let _still = record::still();
+    let [list, axis] = given.bind([c"", c"axis"])?;
+    let parts = parts(list)?;
+    let (axis, ndim) = (int_or(axis, 0)?, parts[0].view.ndim() as isize);
+    joined(py, &parts, usize::try_from(if axis < 0 { axis + ndim } else { axis }).ok()?)
+}
+
+pub unsafe fn hstack(py: Python<'_>, given: &Given) -> Answer {
+    let _still = record::still();
+    let parts = parts(given.bind([c"tup"])?[0])?;
+    let axis = match parts[0].view.ndim() {
+        0 => return None,
+        1 => 0,
+        _ => 1,
+    };
+    joined(py, &parts, axis)
+}
+
+/// Arrays of one shape, each of them one step along a new first axis.
+unsafe fn stacked(py: Python<'_>, parts: &Parts) -> Answer {
+    let own = &parts[0].view.shape;
+    if parts.iter().any(|p| p.view.shape != *own) {
+        return None;
+    }
+    let shape = std::iter::once(parts.len()).chain(own.iter().copied()).collect::<Dims>();
+    if shape.len() > 8 { None } else { filled(py, parts, 1, shape) }
+}
+
+pub unsafe fn vstack(py: Python<'_>, given: &Given) -> Answer {
+    let _still = record::still();
+    let parts = parts(given.bind([c"tup"])?[0])?;
+    match parts[0].view.ndim() {
+        0 => None,
+        1 => stacked(py, &parts),
+        _ => joined(py, &parts, 0),
+    }
+}
+
+pub unsafe fn stack(py: Python<'_>, given: &Given) -> Answer {
+    let _still = record::still();
+    let [list, axis] = given.bind([c"arrays", c"axis"])?;
+    let parts = parts(list)?;
+    if int_or(axis, 0)? == 0 && parts[0].view.ndim() > 0 { stacked(py, &parts) } else { None }
+}
+
+/// How often each piece is repeated: alike, or by an array of counts.
+unsafe fn times(object: *mut ffi::PyObject, pieces: usize) -> Option<SmallVec<[usize; 32]>> {
+    if ffi::PyLong_CheckExact(object) != 0 {
+        return Some(smallvec![usize::try_from(int_or(object, 0)?).ok()?]);
+    }
+    let counts = near(object)?;
+    let (&[n], &[step], DType::I64) = (counts.view.shape.as_slice(), counts.view.strides.as_slice(), counts.view.dtype)
+    else {
+        return None;
+    };
+    if n != pieces {
+        return None;
+    }
+    let at = |i: usize| counts.ptr.offset(i as isize * step).cast::<i64>().read_unaligned();
+    (0..n).map(|i| usize::try_from(at(i)).ok()).collect()
+}
+
+pub unsafe fn repeat(py: Python<'_>, given: &Given) -> Answer {
+    let _still = record::still();
+    let [a, repeats, axis] = given.bind([c"a", c"repeats", c"axis"])?;
+    let axis = unless_none(axis);
+    let a = near(a).filter(|a| a.is_dense() && a.view.ndim() > 0 && !repeats.is_null())?;
+    let (size, mut shape) = (a.view.dtype.size(), a.view.shape.clone());
+    let along = if axis.is_null() {
+        shape = smallvec![a.view.size()];
+        0
+    } else {
+        let axis = int_or(axis, 0)?;
+        usize::try_from(if axis < 0 { axis + shape.len() as isize } else { axis }).ok()?
+    };
+    let pieces = *shape.get(along)?;
+    let times = times(repeats, pieces)?;
+    let each = |i: usize| if times.len() == 1 { times[0] } else { times[i % pieces] };
+    shape[along] = match times.as_slice() {
+        &[n] => pieces.checked_mul(n)?,
+        all => all.iter().try_fold(0usize, |sum, &n| sum.checked_add(n))?,
+    };
+    let inner = a.view.shape[a.view.ndim().min(along + 1)..].iter().product::<usize>();
+    let inner = if axis.is_null() { 1 } else { inner };
+    let (made, to) = record::to_fill("repeat", a.view.dtype, shape)?;
+    repeat_pieces(a.ptr, inner * size, a.view.size() / inner, each, to);
+    Some(handle::wrap(py, made))
+}
+
+pub unsafe fn tile(py: Python<'_>, given: &Given) -> Answer {
+    let _still = record::still();
+    let [a, reps] = given.bind([c"A", c"reps"])?;
+    let a = near(a).filter(|a| a.is_dense() && a.view.ndim() > 0 && !reps.is_null())?;
+    let times = usize::try_from(int_or(reps, 0)?).ok()?;
+    let mut shape = a.view.shape.clone();
+    let row = shape.pop()?;
+    shape.push(row.checked_mul(times)?);
+    let (made, to) = record::to_fill("tile", a.view.dtype, shape)?;
+    repeat_pieces(a.ptr, row * a.view.dtype.size(), a.view.size() / row, |_| times, to);
+    Some(handle::wrap(py, made))
+}
