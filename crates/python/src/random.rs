@@ -123,7 +123,7 @@ impl BitStream {
 
     /// Whether draws are still to run. Somebody else may have waited for them meanwhile: it is a hint.
     pub fn owes(&self) -> bool {
-        self.owes.load(Ordering::Relaxed)
+        self.owes.load(Ordering::Relaxed) && !self.later.lock().as_ref().is_some_and(|chain| chain.is_over())
     }
 }
 

@@ -37,6 +37,11 @@ impl Chain {
         Chain { cell, last: Mutex::new(Last { state, after: After::default() }) }
     }
 
+    /// Whether every draw recorded so far has run.
+    pub fn is_over(&self) -> bool {
+        record::is_ready(&self.cell)
+    }
+
     /// Goes on from `state`, when nothing is owed.
     pub fn restart(&self, state: BitGen) {
         *self.last.lock() = Last { state, after: After::default() };
