@@ -106,6 +106,8 @@ CALLS = [
     "np.searchsorted(a, 1.5)",
     "np.einsum('i,i->', a, b)",
     "np.linalg.norm(a)",
+    "np.percentile(a, 50)",
+    "np.nonzero(m)",
     "np.outer(x, x)",
     "np.cross(a[:3], b[:3])",
     "np.linspace(0, 1, 50)",

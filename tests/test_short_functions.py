@@ -209,6 +209,40 @@ def test_searched(dtype):
     assert went_short("searchsorted", ours, ours)
 
 
+def test_quantiles():
+    for n in (1, 2, 3, 10, 37):
+        host, ours = pair(n, seed=n)
+        for q in (0, 0.1, 0.25, 0.5, 1 / 3, 0.999, 1):
+            same(np.quantile(ours, q), numpy.quantile(host, q))
+            same(np.percentile(ours, 100 * q), numpy.percentile(host, 100 * q))
+            same(np.quantile(ours[::-1], numpy.float64(q)), numpy.quantile(host[::-1], numpy.float64(q)))
+        same(np.percentile(ours, 30, method="lower"), numpy.percentile(host, 30, method="lower"))
+        same(np.percentile(ours, [10, 90]), numpy.percentile(host, [10, 90]))
+    for odd in ([1.0, numpy.nan, 2.0], [numpy.inf, 1.0, numpy.inf], [-numpy.inf, numpy.inf]):
+        with numpy.errstate(all="ignore"):
+            same(np.percentile(np.asarray(odd), 50), numpy.percentile(odd, 50))
+    assert went_short("percentile", ours, 50)
+    for q in (-1, 101):
+        with pytest.raises(ValueError, match="Percentiles must be in the range"):
+            np.percentile(ours, q)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_where_something_is_true(dtype):
+    host = pair(40, dtype)[0]
+    host[::3] = 0
+    ours = np.asarray(host)
+    for index in (slice(None), slice(None, None, -2), slice(0, 1), slice(3, 3)):
+        (got,) = np.nonzero(ours[index])
+        same(got, numpy.nonzero(host[index])[0])
+    found, expected = np.nonzero(ours.reshape(5, 8)), numpy.nonzero(host.reshape(5, 8))
+    assert [x.tolist() for x in found] == [x.tolist() for x in expected]
+    assert went_short("nonzero", ours)
+    got[...] = 0
+    with pytest.raises(ValueError):
+        np.nonzero(np.asarray(1.0))
+
+
 @pytest.mark.parametrize("dtype", "lfdFD")
 def test_norms(dtype):
     for shape in ((), (1,), (7,), (3, 4), (2, 2, 3)):

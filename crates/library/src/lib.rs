@@ -44,7 +44,7 @@ mod walk;
 pub use arg_reduce::{ArgReduce, extreme_place};
 pub use clock::Clock;
 pub use contract::{Labelled, contract};
-pub use few::{count, insertion_place, integers, repeat_pieces, weigh};
+pub use few::{copied, count, insertion_place, integers, quantile, repeat_pieces, true_places, weigh};
 pub use few_products::{cross, outer};
 pub use fold::{BinaryFn, Fold};
 pub use gather::Take;

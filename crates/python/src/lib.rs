@@ -48,6 +48,7 @@ mod sharing;
 mod short;
 mod short_making;
 mod short_numbers;
+mod short_order;
 mod slots;
 mod sorting;
 mod text;

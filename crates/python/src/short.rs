@@ -1,30 +1,53 @@
 //! Short ways of composed functions: each does the whole of a plain call on a few elements that are there, and answers
 //! `None` to every other call, which is then composed. `_fallback.native` asks the short way of its name first.
 
-use crate::handle::NdArray;
+use crate::handle::{self, NdArray};
 use crate::numpy_api::api;
 use crate::slots::{answer, held, tried};
-use crate::{object, short_making as making, short_numbers as numbers};
+use crate::{object, short_making as making, short_numbers as numbers, short_order as order};
+use numloom_ir::Value;
 use numloom_library::Run;
+use numloom_runtime::Array;
 use numloom_runtime::record::{self, Near};
 use pyo3::ffi;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyTuple};
 use std::ffi::{CStr, c_char};
 
-pub type Answer = Option<PyResult<Py<PyAny>>>;
+/// What a short way made. It becomes an object after the short way is over: making one may run Python code, which
+/// nothing may that holds `record::still`.
+pub enum Made {
+    Array(Array),
+    /// An array, or the scalar that stands for it where it has no dimensions.
+    Result(Array),
+    Value(Value),
+    /// The only member of a tuple.
+    Alone(Array),
+}
+
+impl Made {
+    fn wrap(self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        match self {
+            Made::Array(a) => handle::wrap(py, a),
+            Made::Result(a) => handle::wrap_result(py, a),
+            Made::Value(v) => api(py).make_scalar(py, &v),
+            Made::Alone(a) => Ok(PyTuple::new(py, [handle::wrap(py, a)?])?.into_any().unbind()),
+        }
+    }
+}
 
 /// The arguments of a call, as the interpreter hands them over.
 pub struct Given<'a> {
+    pub py: Python<'a>,
     pub positional: &'a [*mut ffi::PyObject],
     names: *mut ffi::PyObject,
     named: *const *mut ffi::PyObject,
 }
 
 impl<'a> Given<'a> {
-    unsafe fn new(args: *const *mut ffi::PyObject, n: isize, names: *mut ffi::PyObject) -> Given<'a> {
+    unsafe fn new(py: Python<'a>, args: *const *mut ffi::PyObject, n: isize, names: *mut ffi::PyObject) -> Given<'a> {
         let positional = if n == 0 { &[] } else { std::slice::from_raw_parts(args, n as usize) };
-        Given { positional, names, named: args.wrapping_offset(n) }
+        Given { py, positional, names, named: args.wrapping_offset(n) }
     }
 
     pub fn has_names(&self) -> bool {
@@ -60,7 +83,7 @@ macro_rules! short_ways {
                     names: *mut ffi::PyObject,
                 ) -> *mut ffi::PyObject {
                     let py = Python::assume_attached();
-                    match tried(|| $call(py, &Given::new(args, n, names))) {
+                    match tried(|| $call(&Given::new(py, args, n, names)).map(|made| made.wrap(py))) {
                         Some(done) => answer(py, done),
                         None => py.None().into_ptr(),
                     }
@@ -99,6 +122,9 @@ short_ways! {
     "bincount" numbers::bincount;
     "searchsorted" numbers::searchsorted;
     "einsum" numbers::einsum;
+    "nonzero" order::nonzero;
+    "percentile" order::percentile;
+    "quantile" order::quantile;
     "linspace" making::linspace;
     "outer" numbers::outer;
     "cross" numbers::cross;

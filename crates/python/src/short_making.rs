@@ -1,8 +1,7 @@
 //! Short ways of functions that make small arrays of others: zeros and ones, diagonals, joins and repetitions.
 
-use crate::handle;
 use crate::numpy_api::api;
-use crate::short::{Answer, Given, int_or, near, number, ours, unless_none};
+use crate::short::{Given, Made, int_or, near, number, ours, unless_none};
 use crate::slots::held;
 use numloom_ir::{DType, Dims, Value};
 use numloom_library::repeat_pieces;
@@ -20,25 +19,25 @@ unsafe fn dtype_or(py: Python<'_>, object: *mut ffi::PyObject, default: DType) -
 }
 
 /// The shape of an array in C order, whose contents need not be there, and the type wanted.
-unsafe fn likeness(py: Python<'_>, given: &Given) -> Option<(DType, Dims)> {
+unsafe fn likeness(given: &Given) -> Option<(DType, Dims)> {
     let [like, dtype] = given.bind([c"a", c"dtype"])?;
     let array = &ours(like)?.array;
     let plain = array.symbol().is_none() && array.view.is_c_contiguous();
-    plain.then_some((dtype_or(py, dtype, array.view.dtype)?, array.view.shape.clone()))
+    plain.then_some((dtype_or(given.py, dtype, array.view.dtype)?, array.view.shape.clone()))
 }
 
-pub unsafe fn zeros_like(py: Python<'_>, given: &Given) -> Answer {
-    let (dtype, shape) = likeness(py, given)?;
-    Some(handle::wrap(py, record::new_small(dtype, shape, true)?))
+pub unsafe fn zeros_like(given: &Given) -> Option<Made> {
+    let (dtype, shape) = likeness(given)?;
+    Some(Made::Array(record::new_small(dtype, shape, true)?))
 }
 
-pub unsafe fn ones_like(py: Python<'_>, given: &Given) -> Answer {
-    let (dtype, shape) = likeness(py, given)?;
+pub unsafe fn ones_like(given: &Given) -> Option<Made> {
+    let (dtype, shape) = likeness(given)?;
     let n = shape.iter().product();
     let (made, to) = record::to_fill("ones", dtype, shape)?;
     let one = Value::from_i128(dtype, 1);
     repeat_pieces(one.bytes.as_ptr(), dtype.size(), 1, |_| n, to);
-    Some(handle::wrap(py, made))
+    Some(Made::Array(made))
 }
 
 /// Zeros, and where the first element of the k-th diagonal is, its step and its length.
@@ -55,9 +54,9 @@ unsafe fn diagonal(
     Some((filled, (down * columns + right) * dtype.size(), (columns + 1) * dtype.size(), len))
 }
 
-pub unsafe fn eye(py: Python<'_>, given: &Given) -> Answer {
+pub unsafe fn eye(given: &Given) -> Option<Made> {
     let [rows, columns, k, dtype] = given.bind([c"N", c"M", c"k", c"dtype"])?;
-    let dtype = dtype_or(py, dtype, DType::F64)?;
+    let dtype = dtype_or(given.py, dtype, DType::F64)?;
     if rows.is_null() {
         return None;
     }
@@ -68,10 +67,10 @@ pub unsafe fn eye(py: Python<'_>, given: &Given) -> Answer {
     for i in 0..len {
         std::ptr::copy_nonoverlapping(one.bytes.as_ptr(), to.add(first + i * step), dtype.size());
     }
-    Some(handle::wrap(py, made))
+    Some(Made::Array(made))
 }
 
-pub unsafe fn diag(py: Python<'_>, given: &Given) -> Answer {
+pub unsafe fn diag(given: &Given) -> Option<Made> {
     let _still = record::still();
     let [v, k] = given.bind([c"v", c"k"])?;
     let (v, k) = (near(v)?, int_or(k, 0)?);
@@ -84,17 +83,19 @@ pub unsafe fn diag(py: Python<'_>, given: &Given) -> Answer {
         let from = v.ptr.offset(i as isize * v_step);
         std::ptr::copy_nonoverlapping(from, to.add(first + i * step), dtype.size());
     }
-    Some(handle::wrap(py, made))
+    Some(Made::Array(made))
 }
 
-pub unsafe fn linspace(py: Python<'_>, given: &Given) -> Answer {
+pub unsafe fn linspace(given: &Given) -> Option<Made> {
     let [start, stop, count, endpoint] = given.bind([c"start", c"stop", c"num", c"endpoint"])?;
-    let whole =
-        |x: *mut ffi::PyObject| !x.is_null() && (api(py).is_double(&held(py, x)) || ffi::PyLong_CheckExact(x) != 0);
+    let whole = |x: *mut ffi::PyObject| {
+        !x.is_null() && (api(given.py).is_double(&held(given.py, x)) || ffi::PyLong_CheckExact(x) != 0)
+    };
     if !whole(start) || !whole(stop) {
         return None;
     }
-    let (start, stop, n) = (number(py, start)?, number(py, stop)?, usize::try_from(int_or(count, 50)?).ok()?);
+    let (start, stop, n) =
+        (number(given.py, start)?, number(given.py, stop)?, usize::try_from(int_or(count, 50)?).ok()?);
     let open = endpoint == ffi::Py_False();
     if n < 2 || !(open || endpoint.is_null() || endpoint == ffi::Py_True()) {
         return None;
@@ -111,7 +112,7 @@ pub unsafe fn linspace(py: Python<'_>, given: &Given) -> Answer {
     if !open {
         values[n - 1] = stop;
     }
-    Some(handle::wrap(py, made))
+    Some(Made::Array(made))
 }
 
 type Parts<'a> = SmallVec<[Near<'a>; 8]>;
@@ -141,7 +142,7 @@ unsafe fn parts<'a>(list: *mut ffi::PyObject) -> Option<Parts<'a>> {
 }
 
 /// The parts side by side along an axis.
-unsafe fn joined(py: Python<'_>, parts: &Parts, axis: usize) -> Answer {
+unsafe fn joined(parts: &Parts, axis: usize) -> Option<Made> {
     let first = &parts[0].view.shape;
     let mut shape = first.clone();
     *shape.get_mut(axis)? = 0;
@@ -153,11 +154,11 @@ unsafe fn joined(py: Python<'_>, parts: &Parts, axis: usize) -> Answer {
         shape[axis] += s[axis];
     }
     let rows = first[..axis].iter().product();
-    filled(py, parts, rows, shape)
+    filled(parts, rows, shape)
 }
 
 /// The parts one after another in every one of `rows` rows.
-unsafe fn filled(py: Python<'_>, parts: &Parts, rows: usize, shape: Dims) -> Answer {
+unsafe fn filled(parts: &Parts, rows: usize, shape: Dims) -> Option<Made> {
     let dtype = parts[0].view.dtype;
     let (made, mut to) = record::to_fill("concatenate", dtype, shape)?;
     told::used(Use::Stack, "concatenate", made.view.size() * dtype.size());
@@ -168,18 +169,18 @@ unsafe fn filled(py: Python<'_>, parts: &Parts, rows: usize, shape: Dims) -> Ans
             to = to.add(bytes);
         }
     }
-    Some(handle::wrap(py, made))
+    Some(Made::Array(made))
 }
 
-pub unsafe fn concatenate(py: Python<'_>, given: &Given) -> Answer {
+pub unsafe fn concatenate(given: &Given) -> Option<Made> {
     let _still = record::still();
     let [list, axis] = given.bind([c"", c"axis"])?;
     let parts = parts(list)?;
     let (axis, ndim) = (int_or(axis, 0)?, parts[0].view.ndim() as isize);
-    joined(py, &parts, usize::try_from(if axis < 0 { axis + ndim } else { axis }).ok()?)
+    joined(&parts, usize::try_from(if axis < 0 { axis + ndim } else { axis }).ok()?)
 }
 
-pub unsafe fn hstack(py: Python<'_>, given: &Given) -> Answer {
+pub unsafe fn hstack(given: &Given) -> Option<Made> {
     let _still = record::still();
     let parts = parts(given.bind([c"tup"])?[0])?;
     let axis = match parts[0].view.ndim() {
@@ -187,34 +188,34 @@ pub unsafe fn hstack(py: Python<'_>, given: &Given) -> Answer {
         1 => 0,
         _ => 1,
     };
-    joined(py, &parts, axis)
+    joined(&parts, axis)
 }
 
 /// Arrays of one shape, each of them one step along a new first axis.
-unsafe fn stacked(py: Python<'_>, parts: &Parts) -> Answer {
+unsafe fn stacked(parts: &Parts) -> Option<Made> {
     let own = &parts[0].view.shape;
     if parts.iter().any(|p| p.view.shape != *own) {
         return None;
     }
     let shape = std::iter::once(parts.len()).chain(own.iter().copied()).collect::<Dims>();
-    if shape.len() > 8 { None } else { filled(py, parts, 1, shape) }
+    if shape.len() > 8 { None } else { filled(parts, 1, shape) }
 }
 
-pub unsafe fn vstack(py: Python<'_>, given: &Given) -> Answer {
+pub unsafe fn vstack(given: &Given) -> Option<Made> {
     let _still = record::still();
     let parts = parts(given.bind([c"tup"])?[0])?;
     match parts[0].view.ndim() {
         0 => None,
-        1 => stacked(py, &parts),
-        _ => joined(py, &parts, 0),
+        1 => stacked(&parts),
+        _ => joined(&parts, 0),
     }
 }
 
-pub unsafe fn stack(py: Python<'_>, given: &Given) -> Answer {
+pub unsafe fn stack(given: &Given) -> Option<Made> {
     let _still = record::still();
     let [list, axis] = given.bind([c"arrays", c"axis"])?;
     let parts = parts(list)?;
-    if int_or(axis, 0)? == 0 && parts[0].view.ndim() > 0 { stacked(py, &parts) } else { None }
+    if int_or(axis, 0)? == 0 && parts[0].view.ndim() > 0 { stacked(&parts) } else { None }
 }
 
 /// How often each piece is repeated: alike, or by an array of counts.
@@ -234,7 +235,7 @@ unsafe fn times(object: *mut ffi::PyObject, pieces: usize) -> Option<SmallVec<[u
     (0..n).map(|i| usize::try_from(at(i)).ok()).collect()
 }
 
-pub unsafe fn repeat(py: Python<'_>, given: &Given) -> Answer {
+pub unsafe fn repeat(given: &Given) -> Option<Made> {
     let _still = record::still();
     let [a, repeats, axis] = given.bind([c"a", c"repeats", c"axis"])?;
     let axis = unless_none(axis);
@@ -258,10 +259,10 @@ pub unsafe fn repeat(py: Python<'_>, given: &Given) -> Answer {
     let inner = if axis.is_null() { 1 } else { inner };
     let (made, to) = record::to_fill("repeat", a.view.dtype, shape)?;
     repeat_pieces(a.ptr, inner * size, a.view.size() / inner, each, to);
-    Some(handle::wrap(py, made))
+    Some(Made::Array(made))
 }
 
-pub unsafe fn tile(py: Python<'_>, given: &Given) -> Answer {
+pub unsafe fn tile(given: &Given) -> Option<Made> {
     let _still = record::still();
     let [a, reps] = given.bind([c"A", c"reps"])?;
     let a = near(a).filter(|a| a.is_dense() && a.view.ndim() > 0 && !reps.is_null())?;
@@ -271,5 +272,5 @@ pub unsafe fn tile(py: Python<'_>, given: &Given) -> Answer {
     shape.push(row.checked_mul(times)?);
     let (made, to) = record::to_fill("tile", a.view.dtype, shape)?;
     repeat_pieces(a.ptr, row * a.view.dtype.size(), a.view.size() / row, |_| times, to);
-    Some(handle::wrap(py, made))
+    Some(Made::Array(made))
 }

@@ -1,19 +1,16 @@
 //! Short ways of functions that compute: interpolation, convolution, counts, places, norms and Einstein's sums.
 
-use crate::handle;
-use crate::numpy_api::api;
-use crate::short::{Answer, Given, int_or, near, number, ours, run, unless_none, word};
+use crate::short::{Given, Made, int_or, near, number, ours, run, unless_none, word};
 use crate::slots::held;
 use numloom_ir::view::dense_strides;
 use numloom_ir::{DType, Dims, Strides, Value, View, view::Order};
 use numloom_library::{self as library, Labelled, Room, Run, interpolate, slide};
 use numloom_runtime::record::{self, Near};
 use pyo3::ffi;
-use pyo3::prelude::*;
-use pyo3::types::PyString;
+use pyo3::types::{PyString, PyStringMethods};
 use smallvec::{SmallVec, smallvec};
 
-pub unsafe fn interp(py: Python<'_>, given: &Given) -> Answer {
+pub unsafe fn interp(given: &Given) -> Option<Made> {
     let _still = record::still();
     let [x, xp, fp, left, right] = given.bind([c"x", c"xp", c"fp", c"left", c"right"])?;
     let doubles = |x: &Near| x.view.dtype == DType::F64;
@@ -23,15 +20,15 @@ pub unsafe fn interp(py: Python<'_>, given: &Given) -> Answer {
     }
     let (mut xp_room, mut fp_room) = (Room::new(), Room::new());
     let (xp, fp) = (run(&xp)?.slice::<f64>(&mut xp_room), run(&fp)?.slice::<f64>(&mut fp_room));
-    let end = |given: *mut ffi::PyObject, value: f64| {
-        let given = unless_none(given);
-        if given.is_null() { Some(value) } else { number(py, given) }
+    let end = |chosen: *mut ffi::PyObject, value: f64| {
+        let chosen = unless_none(chosen);
+        if chosen.is_null() { Some(value) } else { number(given.py, chosen) }
     };
     let (left, right) = (end(left, fp[0])?, end(right, *fp.last()?)?);
     let Some(array) = ours(x) else {
         let mut made = [0.0];
-        interpolate(&[number(py, x)?], xp, fp, left, right, &mut made);
-        return Some(api(py).make_scalar(py, &Value::from_f64(DType::F64, made[0])));
+        interpolate(&[number(given.py, x)?], xp, fp, left, right, &mut made);
+        return Some(Made::Value(Value::from_f64(DType::F64, made[0])));
     };
     let at = record::near(&array.array).filter(doubles)?;
     let mut room = Room::new();
@@ -39,7 +36,7 @@ pub unsafe fn interp(py: Python<'_>, given: &Given) -> Answer {
     let points = dense.or_else(|| run(&at))?.slice::<f64>(&mut room);
     let (made, to) = record::to_fill("interp", DType::F64, at.view.shape.clone())?;
     interpolate(points, xp, fp, left, right, std::slice::from_raw_parts_mut(to.cast(), points.len()));
-    Some(handle::wrap_result(py, made))
+    Some(Made::Result(made))
 }
 
 /// So many products are added up at once.
@@ -63,23 +60,23 @@ unsafe fn sequences<'a>(a: *mut ffi::PyObject, v: *mut ffi::PyObject) -> Option<
     if fits && few { Some((dtype, run(&a)?, run(&v)?, [a, v])) } else { None }
 }
 
-unsafe fn slid(py: Python<'_>, dtype: DType, a: Run, taps: Run, (before, after): (usize, usize)) -> Answer {
+unsafe fn slid(dtype: DType, a: Run, taps: Run, (before, after): (usize, usize)) -> Option<Made> {
     let len = before + a.len - taps.len + 1 + after;
     let (made, to) = record::to_fill("convolve", dtype, smallvec![len])?;
     slide(dtype, a, taps, before, to, len);
-    Some(handle::wrap(py, made))
+    Some(Made::Array(made))
 }
 
-pub unsafe fn convolve(py: Python<'_>, given: &Given) -> Answer {
+pub unsafe fn convolve(given: &Given) -> Option<Made> {
     let _still = record::still();
     let [a, v, mode] = given.bind([c"a", c"v", c"mode"])?;
     let (dtype, a, v, _) = sequences(a, v)?;
     let (a, v) = if v.len > a.len { (v, a) } else { (a, v) };
     let taps = Run { ptr: v.ptr.offset((v.len - 1) as isize * v.step), step: -v.step, len: v.len };
-    slid(py, dtype, a, taps, ends(mode, 2, taps.len)?)
+    slid(dtype, a, taps, ends(mode, 2, taps.len)?)
 }
 
-pub unsafe fn correlate(py: Python<'_>, given: &Given) -> Answer {
+pub unsafe fn correlate(given: &Given) -> Option<Made> {
     let _still = record::still();
     let [a, v, mode] = given.bind([c"a", c"v", c"mode"])?;
     let (dtype, a, taps, _) = sequences(a, v)?;
@@ -87,10 +84,10 @@ pub unsafe fn correlate(py: Python<'_>, given: &Given) -> Answer {
     if dtype.is_complex() || taps.len > a.len {
         return None;
     }
-    slid(py, dtype, a, taps, ends(mode, 0, taps.len)?)
+    slid(dtype, a, taps, ends(mode, 0, taps.len)?)
 }
 
-pub unsafe fn bincount(py: Python<'_>, given: &Given) -> Answer {
+pub unsafe fn bincount(given: &Given) -> Option<Made> {
     let _still = record::still();
     let [x, weights, least] = given.bind([c"", c"weights", c"minlength"])?;
     let (x, weights, least) = (near(x)?, unless_none(weights), usize::try_from(int_or(least, 0)?).ok()?);
@@ -104,16 +101,16 @@ pub unsafe fn bincount(py: Python<'_>, given: &Given) -> Answer {
     if weights.is_null() {
         let (made, to) = record::to_fill("bincount", DType::I64, smallvec![n])?;
         library::count(values, std::slice::from_raw_parts_mut(to.cast(), n));
-        return Some(handle::wrap(py, made));
+        return Some(Made::Array(made));
     }
     let weights = near(weights).filter(|w| w.view.dtype == DType::F64 && w.view.shape == x.view.shape)?;
     let mut weights_room = Room::new();
     let (made, to) = record::to_fill("bincount", DType::F64, smallvec![n])?;
     library::weigh(values, run(&weights)?.slice(&mut weights_room), std::slice::from_raw_parts_mut(to.cast(), n));
-    Some(handle::wrap(py, made))
+    Some(Made::Array(made))
 }
 
-pub unsafe fn searchsorted(py: Python<'_>, given: &Given) -> Answer {
+pub unsafe fn searchsorted(given: &Given) -> Option<Made> {
     let _still = record::still();
     let [a, v, side] = given.bind([c"a", c"v", c"side"])?;
     let a = record::there(&ours(a)?.array).filter(|a| a.view.ndim() == 1)?;
@@ -126,19 +123,19 @@ pub unsafe fn searchsorted(py: Python<'_>, given: &Given) -> Answer {
         for i in 0..values.view.size() {
             to.cast::<i64>().add(i).write(place(values.ptr.add(i * dtype.size()))? as i64);
         }
-        return Some(handle::wrap_result(py, made));
+        return Some(Made::Result(made));
     }
     let value = match dtype {
         _ if v.is_null() => return None,
-        DType::F64 => Value::from_f64(dtype, number(py, v)?),
+        DType::F64 => Value::from_f64(dtype, number(given.py, v)?),
         DType::I64 => Value::from_i128(dtype, int_or(v, 0)? as i128),
         _ => return None,
     };
     let found = Value::from_i128(DType::I64, place(value.bytes.as_ptr())? as i128);
-    Some(api(py).make_scalar(py, &found))
+    Some(Made::Value(found))
 }
 
-pub unsafe fn norm(py: Python<'_>, given: &Given) -> Answer {
+pub unsafe fn norm(given: &Given) -> Option<Made> {
     let _still = record::still();
     let [x] = given.bind([c"x"])?;
     let x = near(x).filter(|x| x.is_dense() && x.ptr.align_offset(x.view.dtype.align()) == 0)?;
@@ -152,10 +149,10 @@ pub unsafe fn norm(py: Python<'_>, given: &Given) -> Answer {
         _ => return None,
     };
     // What overflows may have to be told of.
-    root.is_finite().then(|| api(py).make_scalar(py, &Value::from_f64(x.view.dtype, root)))
+    root.is_finite().then(|| Made::Value(Value::from_f64(x.view.dtype, root)))
 }
 
-pub unsafe fn outer(py: Python<'_>, given: &Given) -> Answer {
+pub unsafe fn outer(given: &Given) -> Option<Made> {
     let _still = record::still();
     let [a, b] = given.bind([c"a", c"b"])?;
     let (a, b) = (near(a)?, near(b)?);
@@ -170,10 +167,10 @@ pub unsafe fn outer(py: Python<'_>, given: &Given) -> Answer {
     let (a, b) = (flat(&a)?, flat(&b)?);
     let (made, to) = record::to_fill("outer", dtype, smallvec![a.len, b.len])?;
     // What is to be warned of is computed once more, and told.
-    (library::outer(dtype, a, b, to) == 0).then(|| handle::wrap(py, made))
+    (library::outer(dtype, a, b, to) == 0).then_some(Made::Array(made))
 }
 
-pub unsafe fn cross(py: Python<'_>, given: &Given) -> Answer {
+pub unsafe fn cross(given: &Given) -> Option<Made> {
     let _still = record::still();
     let [a, b] = given.bind([c"a", c"b"])?;
     let (a, b) = (near(a).filter(Near::is_dense)?, near(b).filter(Near::is_dense)?);
@@ -182,7 +179,7 @@ pub unsafe fn cross(py: Python<'_>, given: &Given) -> Answer {
     }
     let (made, to) = record::to_fill("cross", a.view.dtype, a.view.shape.clone())?;
     let flags = library::cross(a.view.dtype, a.ptr, b.ptr, a.view.size() / 3, to)?;
-    (flags == 0).then(|| handle::wrap(py, made))
+    (flags == 0).then_some(Made::Array(made))
 }
 
 /// The letters of one array.
@@ -232,10 +229,10 @@ fn in_memory_order(labels: usize, steps: &[Strides]) -> SmallVec<[usize; 8]> {
     inward
 }
 
-pub unsafe fn einsum(py: Python<'_>, given: &Given) -> Answer {
+pub unsafe fn einsum(given: &Given) -> Option<Made> {
     let _still = record::still();
     let (&text, objects) = given.positional.split_first().filter(|_| !given.has_names())?;
-    let text = held(py, text);
+    let text = held(given.py, text);
     let (terms, result) = read(text.cast_exact::<PyString>().ok()?.to_str().ok()?, objects.len())?;
     let arrays = objects.iter().map(|&x| near(x)).collect::<Option<SmallVec<[Near; 4]>>>()?;
     let dtype = arrays.first()?.view.dtype;
@@ -292,5 +289,5 @@ pub unsafe fn einsum(py: Python<'_>, given: &Given) -> Answer {
     let ins: SmallVec<[Labelled; 4]> = arrays.iter().zip(&steps).map(|(x, s)| sorted(x.ptr.cast_mut(), s)).collect();
     let sizes: Dims = order.iter().map(|&l| extents[l]).collect();
     library::contract(dtype, &sizes, &ins, &sorted(to, &out));
-    Some(handle::wrap_result(py, made))
+    Some(Made::Result(made))
 }

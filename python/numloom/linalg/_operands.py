@@ -41,14 +41,15 @@ def matrices(a: Any) -> tuple[ndarray, numpy.dtype[Any]]:
     if a.ndim < 2:
         raise LinAlgError(f"{a.ndim}-dimensional array given. Array must be at least two-dimensional")
     dtype = common_type(a)
-    return a.astype(dtype, copy=False), dtype
+    return (a if a.dtype is dtype else a.astype(dtype, copy=False)), dtype
 
 
 def square_matrices(a: Any) -> tuple[ndarray, numpy.dtype[Any]]:
     a = operand(a)
     if a.ndim < 2:
         raise LinAlgError(f"{a.ndim}-dimensional array given. Array must be at least two-dimensional")
-    if a.shape[-1] != a.shape[-2]:
+    shape = a.shape
+    if shape[-1] != shape[-2]:
         raise LinAlgError("Last 2 dimensions of the array must be square")
     return matrices(a)
 

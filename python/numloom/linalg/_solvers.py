@@ -36,7 +36,7 @@ def _right_side(a: Any, b: Any) -> tuple[Any, Any, numpy.dtype[Any], bool]:
     vector = b.ndim == 1
     if b.ndim == 0 or b.shape[0 if vector else -2] != a.shape[-1]:
         raise Unsupported("an error that NumPy words")
-    a, b = a.astype(dtype, copy=False), b.astype(dtype, copy=False)
+    a, b = (x if x.dtype is dtype else x.astype(dtype, copy=False) for x in (a, b))
     a, b = together(a, b[:, None] if vector else b)
     return a, b, dtype, vector
 
