@@ -4,6 +4,7 @@ use crate::element::{Element, with_type};
 use crate::run::{Room, Run};
 use numloom_ir::DType;
 use numloom_loops::{fp_clear, fp_status};
+use std::num::Wrapping;
 use std::ops::{Mul, Sub};
 
 /// Every element of `a` times every element of `b`, row by row into `out`.
@@ -25,7 +26,7 @@ pub unsafe fn outer(dtype: DType, a: Run, b: Run, out: *mut u8) -> u8 {
     fp_status()
 }
 
-/// The vector products of `n` pairs of vectors in space, of doubles or singles.
+/// The vector products of `n` pairs of vectors in space; integers wrap. `None` for halves, complex numbers and bools.
 ///
 /// # Safety
 /// There are `3 * n` elements of `dtype` at each place; `out` is writeable and apart from the others.
@@ -47,7 +48,11 @@ pub unsafe fn cross(dtype: DType, a: *const u8, b: *const u8, n: usize, out: *mu
     match dtype {
         DType::F64 => multiply::<f64>(a, b, n, out),
         DType::F32 => multiply::<f32>(a, b, n, out),
-        _ => return None,
+        DType::I8 | DType::U8 => multiply::<Wrapping<u8>>(a, b, n, out),
+        DType::I16 | DType::U16 => multiply::<Wrapping<u16>>(a, b, n, out),
+        DType::I32 | DType::U32 => multiply::<Wrapping<u32>>(a, b, n, out),
+        DType::I64 | DType::U64 => multiply::<Wrapping<u64>>(a, b, n, out),
+        DType::Bool | DType::F16 | DType::C64 | DType::C128 => return None,
     }
     Some(fp_status())
 }

@@ -5,6 +5,7 @@ use crate::handle::{self, NdArray};
 use crate::numpy_api::api;
 use crate::slots::{answer, held, tried};
 use crate::{convert, object};
+use numloom_ir::Value;
 use numloom_runtime::record;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::ffi;
@@ -101,7 +102,13 @@ unsafe fn element(py: Python<'_>, x: *mut ffi::PyObject, at: usize) -> Option<Op
     if at >= n {
         return array.symbol().is_none().then_some(None);
     }
-    let value = record::read_element(array, at as isize * step)?;
+    // Not `read_element`, which tells the profile of indexing: the iteration was told of when it began.
+    let value = {
+        let _still = record::still();
+        let first = record::there(array)?.ptr;
+        let from = first.offset(at as isize * step);
+        Value::from_bytes(array.view.dtype, std::slice::from_raw_parts(from, array.view.dtype.size()))
+    };
     Some(Some(api(py).make_scalar(py, &value)))
 }
 
