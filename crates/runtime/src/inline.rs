@@ -244,7 +244,7 @@ pub fn run_small(op: MapOp, ins: &[Operand], out: &Array) -> Option<Result<u8>> 
 }
 
 /// The element `at` bytes from the view's first, if it is there.
-#[inline]
+#[inline(always)]
 pub fn read_element(a: &Array, at: isize) -> Option<Value> {
     let _still = spill::inline();
     let p = a.store.ptr();
