@@ -73,8 +73,16 @@ pub unsafe fn insertion_place(dtype: DType, sorted: Run, value: *const u8, right
 /// The run is readable memory of `dtype`.
 pub unsafe fn true_places(dtype: DType, run: Run, into: &mut Room<i64>) {
     with_type!(dtype, T => {
-        let truth = |i: &usize| run.ptr.offset(*i as isize * run.step).cast::<T>().read_unaligned().truth();
-        into.extend((0..run.len).filter(truth).map(|i| i as i64));
+        let truth = |i: usize| run.ptr.offset(i as isize * run.step).cast::<T>().read_unaligned().truth();
+        // Each place is written, and the next one over it unless it holds: no branch has to be guessed.
+        let first = into.len();
+        into.resize(first + run.len, 0);
+        let mut found = first;
+        for i in 0..run.len {
+            into[found] = i as i64;
+            found += truth(i) as usize;
+        }
+        into.truncate(found);
     });
 }
 

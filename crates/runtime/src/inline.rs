@@ -3,7 +3,7 @@
 use crate::array::{Array, UNSIZED};
 use crate::cursor::Cursor;
 use crate::error::ExecError;
-use crate::lines::{self, Room};
+use crate::lines::{self, slot};
 use crate::node::{self, is_unsized};
 use crate::operation::{Kind, Operation, Place, Source};
 use crate::plan::{self, TaskWork};
@@ -118,13 +118,12 @@ pub fn map_new(op: ScalarOp, lp: u8, ins: &[Operand]) -> Option<Result<(Array, u
     }
     let types = &op.loops()[lp as usize];
     let [dtype] = types.outs() else { return None };
-    let mut room = Room::take();
     let mut args = [In { ptr: std::ptr::null(), step: 0 }; 2];
     for (k, ((arg, i), &want)) in args.iter_mut().zip(ins).zip(types.ins()).enumerate() {
         *arg = match i {
             Operand::Value(v) if v.dtype == want => In { ptr: v.bytes.as_ptr(), step: 0 },
             Operand::Value(_) => return None,
-            Operand::Array(a) => lines::run(a, want, &like.view.shape, room.slot(k))?,
+            Operand::Array(a) => lines::run(a, want, &like.view.shape, k)?,
         };
     }
     let store = match Store::to_fill(n * dtype.size()) {
@@ -173,7 +172,7 @@ pub fn cast_small(a: &Array, to: DType) -> Option<(Array, u8)> {
     if n == 0 || n > SMALL || n > numloom_config::current().inline_size {
         return None;
     }
-    let from = lines::run(a, a.view.dtype, shape, Room::take().slot(0))?;
+    let from = lines::run(a, a.view.dtype, shape, 0)?;
     let store = Store::to_fill(n * to.size()).ok()?;
     fp_clear();
     // SAFETY: the input is dense over `n` elements, the output is new.
@@ -211,7 +210,7 @@ pub fn run_small(op: MapOp, ins: &[Operand], out: &Array) -> Option<Result<u8>> 
         return None;
     }
     let (f, types) = loop_of(op, ins, out.view.dtype)?;
-    let (mut room, in_place) = (Room::take(), is_dense(&out.view));
+    let in_place = is_dense(&out.view);
     let mut args = [In { ptr: std::ptr::null(), step: 0 }; 2];
     for (k, ((arg, i), want)) in args.iter_mut().zip(ins).zip(types).enumerate() {
         *arg = match i {
@@ -219,9 +218,9 @@ pub fn run_small(op: MapOp, ins: &[Operand], out: &Array) -> Option<Result<u8>> 
             Operand::Value(_) => return None,
             // What is written in place may only be read as the same elements, or before.
             Operand::Array(a) if in_place && Arc::ptr_eq(&a.store, &out.store) && a.view != out.view => {
-                lines::copied(a, want, &out.view.shape, room.slot(k))?
+                lines::copied(a, want, &out.view.shape, k)?
             }
-            Operand::Array(a) => lines::run(a, want, &out.view.shape, room.slot(k))?,
+            Operand::Array(a) => lines::run(a, want, &out.view.shape, k)?,
         };
     }
     let base = match out.store.materialise() {
@@ -231,7 +230,7 @@ pub fn run_small(op: MapOp, ins: &[Operand], out: &Array) -> Option<Result<u8>> 
     fp_clear();
     // SAFETY: offset and extent lie inside the store, and nothing recorded touches it; inputs as in `map_new`.
     let flags = unsafe {
-        let to = if in_place { base.add(out.view.offset) } else { room.slot(args.len()) };
+        let to = if in_place { base.add(out.view.offset) } else { slot(args.len()) };
         let flags = f(n, args.as_ptr(), &to) | fp_status();
         if !in_place {
             lines::put(&out.view, to, base);
@@ -491,7 +490,6 @@ pub fn run_strided(op: MapOp, ins: &[Operand], outs: &[&Array], mask: Option<&Ar
     }
     let mut sinks = outs.iter().map(|o| cursor(o)).collect::<Result<SmallVec<[Cursor; 2]>>>()?;
     let mut masks = mask.map(cursor).transpose()?;
-    let mut room = Room::take();
     let mut flags = 0;
     fp_clear();
     let mut at = 0;
@@ -501,9 +499,9 @@ pub fn run_strided(op: MapOp, ins: &[Operand], outs: &[&Array], mask: Option<&Ar
         unsafe {
             let mut args = [In { ptr: std::ptr::null(), step: 0 }; 3];
             for (k, s) in sources.iter_mut().enumerate() {
-                args[k] = s.block(len, room.slot(k), room.slot(6), &mut flags);
+                args[k] = s.block(len, slot(k), slot(6), &mut flags);
             }
-            let results = [room.slot(3), room.slot(4)];
+            let results = [slot(3), slot(4)];
             flags |= match op {
                 MapOp::Scalar { op, lp } => block_fn(op, lp as usize)(len, args.as_ptr(), results.as_ptr()),
                 MapOp::Copy => cast_fn(in_types[0], in_types[0])(len, args.as_ptr(), results.as_ptr()),
@@ -514,14 +512,14 @@ pub fn run_strided(op: MapOp, ins: &[Operand], outs: &[&Array], mask: Option<&Ar
                 }
             };
             let mask_block = masks.as_mut().map(|m| {
-                m.take(len, room.slot(5));
-                room.slot(5) as *const u8
+                m.take(len, slot(5));
+                slot(5) as *const u8
             });
             for (k, sink) in sinks.iter_mut().enumerate() {
                 let to = outs[k].view.dtype;
                 let mut from = results[k];
                 if to != out_types[k] {
-                    let spare = room.slot(6);
+                    let spare = slot(6);
                     flags |= cast_fn(out_types[k], to)(len, &In { ptr: from, step: out_types[k].size() }, &spare);
                     from = spare;
                 }
@@ -596,7 +594,7 @@ pub fn fold_dense(
     let from = match is_dense(&input.view) {
         // SAFETY: a view's offset lies inside its store.
         true => unsafe { input.store.ptr().add(input.view.offset).cast_const() },
-        false => lines::copied(input, dtype, &input.view.shape, Room::take().slot(0))?.ptr,
+        false => lines::copied(input, dtype, &input.view.shape, 0)?.ptr,
     };
     let to = match out.store.materialise() {
         Ok(p) => p,

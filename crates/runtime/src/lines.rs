@@ -4,43 +4,38 @@ use crate::array::Array;
 use crate::inline::{SMALL, dense_run, is_dense};
 use numloom_ir::{DType, View};
 use numloom_loops::{BLOCK, In, gather, scatter};
-
-/// Buffers for one block each, kept by the thread.
-pub struct Room(*mut u8);
+use std::mem::MaybeUninit;
 
 const SLOTS: usize = 7;
+type Slot = [u64; 2 * BLOCK];
 
-impl Room {
-    pub fn take() -> Room {
-        thread_local! {
-            static ROOM: std::cell::UnsafeCell<Box<[[u64; 2 * BLOCK]; SLOTS]>> =
-                std::cell::UnsafeCell::new(Box::new([[0; 2 * BLOCK]; SLOTS]));
-        }
-        // SAFETY: whoever takes it is done with it before anything else on the thread takes it: none of them calls another.
-        ROOM.with(|r| Room(unsafe { (*r.get()).as_mut_ptr() as *mut u8 }))
+/// The thread's buffer `k`, with room for a block of any type. Nothing is kept in it: whoever fills it is done with it
+/// before anything else on the thread fills it, as none of them calls another.
+pub fn slot(k: usize) -> *mut u8 {
+    thread_local! {
+        // Memory that nobody has written to yet takes none.
+        static ROOM: std::cell::UnsafeCell<Box<[MaybeUninit<Slot>]>> = std::cell::UnsafeCell::new(Box::new_uninit_slice(SLOTS));
     }
-
-    pub fn slot(&mut self, k: usize) -> *mut u8 {
-        // SAFETY: `k < SLOTS`.
-        unsafe { self.0.add(k * 2 * BLOCK * 8) }
-    }
+    // SAFETY: only the address is taken, and nobody else refers to the list.
+    ROOM.with(|r| unsafe { (&mut *r.get())[k].as_mut_ptr().cast() })
 }
 
-/// The elements of a small array that may be read now: as they lie where they are dense, or gathered into `slot`, one of
-/// `Room`'s. `None` when they can be neither.
+/// The elements of a small array that may be read now: as they lie where they are dense, or gathered into slot
+/// `k`. `None` when they can be neither.
 #[inline]
-pub fn run(a: &Array, dtype: DType, shape: &[usize], slot: *mut u8) -> Option<In> {
-    dense_run(a, dtype, shape).or_else(|| copied(a, dtype, shape, slot))
+pub fn run(a: &Array, dtype: DType, shape: &[usize], k: usize) -> Option<In> {
+    dense_run(a, dtype, shape).or_else(|| copied(a, dtype, shape, k))
 }
 
-/// The elements of a line, copied into `slot`.
-pub fn copied(a: &Array, dtype: DType, shape: &[usize], slot: *mut u8) -> Option<In> {
+/// The elements of a line, copied into slot `k`.
+pub fn copied(a: &Array, dtype: DType, shape: &[usize], k: usize) -> Option<In> {
     let (v, from) = (&a.view, a.store.ptr());
     let (&[n], [stride]) = (v.shape.as_slice(), v.strides.as_slice()) else { return None };
     let is_there = !from.is_null() && a.store.is_settled() && a.symbol().is_none() && !a.store.is_broken();
     if v.dtype != dtype || v.shape.as_slice() != shape || n > SMALL || !is_there {
         return None;
     }
+    let slot = slot(k);
     // SAFETY: a view lies inside its store, and a slot has room for `SMALL` elements of any type.
     unsafe { gather(dtype.size(), n, from.add(v.offset), *stride, slot) };
     Some(In { ptr: slot, step: dtype.size() })

@@ -3,7 +3,7 @@
 use crate::array::Array;
 use crate::error::ExecError;
 use crate::inline::{SMALL, dense_run, is_dense};
-use crate::lines::{self, Room};
+use crate::lines;
 use crate::provenance::Provenance;
 use crate::record::{MapOp, Operand};
 use crate::store::Store;
@@ -47,9 +47,8 @@ pub fn dot(a: &Array, b: &Array) -> Option<Value> {
     if a.view.ndim() != 1 || b.view.ndim() != 1 || !is_small(n) {
         return None;
     }
-    let mut room = Room::take();
-    let x = lines::run(a, dtype, &a.view.shape, room.slot(0))?;
-    let y = lines::run(b, dtype, &a.view.shape, room.slot(1))?;
+    let x = lines::run(a, dtype, &a.view.shape, 0)?;
+    let y = lines::run(b, dtype, &a.view.shape, 1)?;
     if !(x.ptr as usize | y.ptr as usize).is_multiple_of(dtype.align()) {
         return None;
     }
