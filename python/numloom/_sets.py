@@ -221,6 +221,9 @@ _FEW = 16
 @native
 def isin(element: Any, test_elements: Any, assume_unique: Any = False, invert: Any = False, *, kind: Any = None) -> Any:
     element, tests = operand(element), operand(test_elements).ravel()
+    if element.ndim > 1 and not element.flags.c_contiguous:
+        # The answer lies in C order, however the elements do.
+        return isin(element.ravel(), tests, assume_unique, invert, kind=kind).reshape(element.shape)
     integers = element.dtype.kind in "biu" and tests.dtype.kind in "biu"
     if kind not in (None, "sort", "table") or (kind == "table" and not integers):
         raise Unsupported("an error that NumPy words")
