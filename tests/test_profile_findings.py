@@ -150,7 +150,7 @@ np.sync(x)
     ),
     "casts": (
         """
-x = np.arange(6_000_000.0)
+x = np.arange(24_000_000.0)
 np.sync(x)
 y = x.astype(np.float32)
 print(float(y.sum()))
@@ -264,10 +264,10 @@ print(float(call.mean()))
 """,
     "conjugate gradients": """
 rng = np.random.default_rng(2)
-m = rng.random((1500, 1500))
-a = m @ m.T + 1500.0 * np.eye(1500)
-x = np.zeros(1500)
-r = np.ones(1500)
+v = rng.random(3000)
+a = np.outer(v, v) + 3000.0 * np.diag(rng.random(3000) + 1.0)
+x = np.zeros(3000)
+r = np.ones(3000)
 p = r.copy()
 rho = r @ r
 for k in range(60):

@@ -8,7 +8,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Tasks of one loop that are a bar code: so many, each so short (ns).
 const MANY_TASKS: u64 = 100;
-const SHORT_TASK: u64 = 200_000;
+const SHORT_TASK: u64 = 100_000;
 /// The part of a loop's time that longer tasks run in, above which the short ones are not to blame.
 const OTHERS: (u64, u64) = (1, 2);
 
@@ -40,16 +40,17 @@ pub fn tiny_tasks(f: &Facts) -> Vec<Found> {
     for (s, line, mut all) in by.into_values() {
         let usual = median(&mut all);
         let took = s.last.saturating_sub(s.first);
-        if s.count < MANY_TASKS || usual >= SHORT_TASK || !f.matters(took) {
+        let computing = s.ns.min(took);
+        let lost = took - computing / f.cpus as u64;
+        if s.count < MANY_TASKS || usual >= SHORT_TASK || !f.matters(lost) {
             continue;
         }
         if covered(&long, s.first, s.last) >= took / OTHERS.1 * OTHERS.0 {
             continue;
         }
-        let computing = s.ns.min(took);
         out.push(Found {
             line,
-            seconds: f.seconds(took - computing / f.cpus as u64),
+            seconds: f.seconds(lost),
             bytes: 0,
             title: format!("{} tiny tasks, usually of {}", s.count, duration(usual as f64)),
             text: format!(
