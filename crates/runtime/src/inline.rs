@@ -8,6 +8,7 @@ use crate::node::{self, is_unsized};
 use crate::operation::{Kind, Operation, Place, Source};
 use crate::plan::{self, TaskWork};
 use crate::profile;
+use crate::prompt;
 use crate::provenance::Provenance;
 use crate::record::{MapOp, Operand};
 use crate::spill;
@@ -27,7 +28,7 @@ type Result<T> = std::result::Result<T, ExecError>;
 /// Whether an operation on these arrays may run now: nothing recorded is still on its way to them.
 #[inline]
 pub fn is_possible<'a>(elements: usize, mut reads: impl Iterator<Item = &'a Array>, outs: &[&Array]) -> bool {
-    elements <= numloom_config::current().inline_size
+    prompt::runs_at_once(elements)
         && reads.all(|a| {
             a.store.is_settled()
                 && a.symbol().is_none()

@@ -6,6 +6,7 @@ use crate::fuse::{self, Group};
 use crate::gpu::OnGpu;
 use crate::lower::{self, Folded, Lowered, ParamSource};
 use crate::node::{Input, LocalStore, Nodes, Spot, StoreId, Work};
+use crate::pace::Pace;
 use crate::profile::{Doing, Lane, Span};
 use crate::record::MapOp;
 use crate::reserved;
@@ -49,6 +50,7 @@ pub struct FusedPlan {
     /// For each of the kernel's instructions the operation it is part of, by place in the task.
     pub origins: Vec<u32>,
     pub on_gpu: OnGpu,
+    pub pace: Pace,
     /// It copies a temporary that lies like the array: on a device the two can change places.
     pub swaps: bool,
 }
@@ -149,6 +151,7 @@ fn task_of(nodes: &Nodes, group: &Group, needed_later: &dyn Fn(StoreId) -> bool)
         reduced: group.reduced.unwrap_or(0),
         origins,
         on_gpu: OnGpu::default(),
+        pace: Pace::default(),
         swaps: false,
     };
     TaskPlan { work: TaskWork::Fused(Arc::new(plan)), accesses, ops }

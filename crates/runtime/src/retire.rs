@@ -3,6 +3,7 @@
 use crate::error::{ExecError, FpReport};
 use crate::fp;
 use crate::operation::Operation;
+use crate::pace;
 use crate::profile;
 use crate::stats;
 use crate::store::Store;
@@ -21,6 +22,7 @@ static REPORTS: Mutex<Vec<FpReport>> = Mutex::new(Vec::new());
 /// Ends the work of a task whose tiles are all over.
 pub fn retire(work: &Work, error: Option<ExecError>) {
     keep_reports(work);
+    pace::learn(work);
     let ops = std::mem::take(&mut *work.ops.lock());
     profile::retired(work, &ops, error.is_some());
     if let Some(e) = error {

@@ -5,6 +5,7 @@ use crate::error::{ErrorKind, ExecError, FpReport};
 use crate::gpu;
 use crate::memory::Memory;
 use crate::profile;
+use crate::prompt;
 use crate::reserved;
 use crate::retire;
 use crate::stats;
@@ -39,6 +40,7 @@ pub fn look(a: &Array, interrupted: impl Fn() -> bool) -> Result<bool> {
 
 /// Waits until nothing recorded writes the store any more; false when interrupted.
 fn settle(store: &Store, interrupted: impl Fn() -> bool) -> bool {
+    prompt::sync_point();
     if store.is_settled() {
         return true;
     }
@@ -61,14 +63,19 @@ pub(crate) fn wait_for(store: &Arc<Store>, interrupted: impl Fn() -> bool) -> Re
     }
 }
 
-/// Whether the contents are there without waiting.
+/// Whether the contents are there without waiting, for a caller who looks at them then.
 pub fn is_ready(a: &Array) -> bool {
-    a.store.is_settled() && a.symbol().is_none() && !a.store.is_broken()
+    let ready = a.store.is_settled() && a.symbol().is_none() && !a.store.is_broken();
+    if ready {
+        prompt::sync_point();
+    }
+    ready
 }
 
 /// Waits for everything recorded so far.
 pub fn sync_all(interrupted: impl Fn() -> bool) -> Result<bool> {
     stats::count(&stats::SYNCS, 1);
+    prompt::sync_point();
     if !WINDOW.finish(|| SCHEDULER.in_flight() == 0, interrupted) {
         return Ok(false);
     }

@@ -5,6 +5,7 @@ use crate::error::{ErrorKind, ExecError};
 use crate::mapper::Mapping;
 use crate::memory;
 use crate::operation::{Kind, Operation};
+use crate::pace::{self, Spent};
 use crate::piecemeal;
 use crate::plan::FusedPlan;
 use crate::prepare;
@@ -46,6 +47,7 @@ pub struct Work {
     pub flags: AtomicU8,
     /// Where its arrays are held while it runs, if there is a choice.
     pub mapping: Mutex<Option<Mapping>>,
+    pub spent: Spent,
     /// Its times and its like, where a profile is written.
     pub record: Option<Box<TaskRecord>>,
 }
@@ -97,6 +99,10 @@ impl Job for Work {
         bound
     }
 
+    fn is_short(&self) -> bool {
+        pace::is_short(self)
+    }
+
     fn entered(&self) {
         profile::Range::of(self).stays();
         if let Some(record) = &self.record {
@@ -123,7 +129,7 @@ impl Job for Work {
 
     fn run(&self, prepared: &Prepared, phase: usize, tile: usize) -> Result<(), ExecError> {
         // SAFETY, of all: the analysis ordered this task after everything that touches what it writes.
-        let ran = memory::inside_a_task(|| match prepared {
+        let run = || match prepared {
             Prepared::Launch(l) => {
                 self.flags.fetch_or(unsafe { l.run(phase, tile) }, Ordering::Relaxed);
                 Ok(())
@@ -155,7 +161,8 @@ impl Job for Work {
                 ran
             }
             Prepared::Done => Ok(()),
-        });
+        };
+        let ran = memory::inside_a_task(|| self.spent.measure(run));
         if let Some(record) = &self.record {
             record.tile();
         }
@@ -179,7 +186,7 @@ impl Job for Work {
 impl Work {
     pub fn new(payload: Payload, ops: Vec<Operation>) -> Work {
         let (payload, ops) = (Mutex::new(Some(payload)), Mutex::new(ops));
-        Work { payload, ops, flags: AtomicU8::new(0), mapping: Mutex::new(None), record: None }
+        Work { payload, ops, flags: AtomicU8::new(0), mapping: Mutex::new(None), spent: Spent::default(), record: None }
     }
 
     /// Name and line of the first operation: what an error or a warning points at.

@@ -8,6 +8,7 @@ use crate::outline;
 use crate::plan::{self, TaskPlan, TaskWork};
 use crate::prepare;
 use crate::profile::{self, Doing, Lane, Span};
+use crate::prompt;
 use crate::reserved;
 use crate::slices;
 use crate::spill;
@@ -133,6 +134,7 @@ pub fn stop_threads() {
 impl Window {
     pub fn push(&self, mut op: Operation) {
         start();
+        prompt::operation();
         op.announce();
         stats::count(&stats::OPERATIONS, 1);
         let heavy = is_heavy(&op);
@@ -179,8 +181,7 @@ impl Window {
 
     /// Turns everything recorded so far into tasks, by a thread that waits for them next.
     pub fn flush_to_wait(&self) {
-        // Tasks for a GPU are short here: handing them to another thread takes longer than doing them.
-        self.flush_for(Reason::Wanted, reserved::are_gpus());
+        self.flush_for(Reason::Wanted, true);
     }
 
     /// `stays`: this thread waits for tasks next.

@@ -161,12 +161,20 @@ impl<J: Job> Scheduler<J> {
     }
 
     fn run_tiles(&self, task: &Arc<Task<J>>, end: Option<Deadline>, stays: bool) {
+        const SHORT: Duration = Duration::from_micros(200);
+        let short = task.is_alone().then(|| Deadline::after(SHORT));
         task.job.entered();
         while let Some((phase, tile)) = task.claim() {
             if task.run(phase, tile) {
                 self.advance(task, phase + 1, stays);
-            } else if end.is_some_and(Deadline::passed) {
-                // With tiles left, the task still stands in the queue.
+                continue;
+            }
+            let late = end.is_some_and(Deadline::passed);
+            if (late || short.is_some_and(Deadline::passed)) && task.share() {
+                self.offer(task, phase);
+            }
+            // With tiles left, the task stands in the queue.
+            if late {
                 break;
             }
         }
@@ -228,11 +236,16 @@ impl<J: Job> Scheduler<J> {
         let Some(phase) = task.phase_from(phase) else { return self.retire(task, stays) };
         task.open_phase(phase);
         // A single tile is for the thread that is here.
-        if task.tiles(phase) > 1 {
-            self.ready.lock().push_front(task.clone());
-            self.wake(task.tiles(phase) - 1);
-            self.tell();
+        if task.tiles(phase) > 1 && !task.is_alone() {
+            self.offer(task, phase);
         }
+    }
+
+    /// Lets others run tiles of the task, too.
+    fn offer(&self, task: &Arc<Task<J>>, phase: usize) {
+        self.ready.lock().push_front(task.clone());
+        self.wake(task.tiles(phase) - 1);
+        self.tell();
     }
 
     fn retire(&self, task: &Arc<Task<J>>, stays: bool) {

@@ -3,7 +3,7 @@
 
 use super::primitives::Mutex;
 use super::primitives::OnceLock;
-use super::primitives::atomic::{AtomicU64, AtomicUsize, Ordering};
+use super::primitives::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -20,6 +20,11 @@ pub trait Job: Send + Sync + 'static {
     fn ready(&self) {}
 
     fn bind(&self) -> Result<Self::Bound, Self::Error>;
+
+    /// Whether it is likely over before another thread would be awake to help. Asked once, after `bind`.
+    fn is_short(&self) -> bool {
+        false
+    }
 
     /// A thread comes to run tiles of it, and leaves when there are none for it any more. For those who watch.
     fn entered(&self) {}
@@ -45,6 +50,8 @@ pub struct Task<J: Job> {
     successors: Mutex<Option<Vec<Arc<Task<J>>>>>,
     /// Set once; `None` inside when binding failed, so that there is nothing to run.
     bound: OnceLock<Option<J::Bound>>,
+    /// The thread that bound it, or that ended the phase before, runs the tiles by itself: it stands in no queue.
+    alone: AtomicBool,
     /// Phase in the high half, next tile in the low half: claimed together.
     cursor: AtomicU64,
     /// Tiles of the current phase that are finished.
@@ -59,6 +66,7 @@ impl<J: Job> Task<J> {
             waits: AtomicUsize::new(1),
             successors: Mutex::new(Some(Vec::new())),
             bound: OnceLock::new(),
+            alone: AtomicBool::new(false),
             cursor: AtomicU64::new(0),
             done: AtomicUsize::new(0),
             error: Mutex::new(None),
@@ -93,6 +101,17 @@ impl<J: Job> Task<J> {
     pub(super) fn bind(&self) {
         let bound = self.attempt(|| self.job.bind());
         let _ = self.bound.set(bound);
+        self.alone.store(self.job.is_short(), Ordering::Release);
+    }
+
+    /// Whether one thread has it for itself.
+    pub(super) fn is_alone(&self) -> bool {
+        self.alone.load(Ordering::Acquire)
+    }
+
+    /// It took longer than was thought; true when it is the first to say so.
+    pub(super) fn share(&self) -> bool {
+        self.alone.swap(false, Ordering::AcqRel)
     }
 
     pub(super) fn is_bound(&self) -> bool {
