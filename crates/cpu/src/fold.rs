@@ -2,8 +2,9 @@
 //! so the result is the same for any number of workers and tiles.
 
 use crate::blame::{Watch, charged};
-use crate::frame::{Folding, Partials, with_frame};
+use crate::frame::{Folding, with_frame};
 use crate::launch::Launch;
+use crate::partials::Partials;
 use crate::walk;
 use numloom_loops::{BLOCK, In, cast_fn, scatter};
 use smallvec::SmallVec;

@@ -1,6 +1,7 @@
 //! What one thread needs to run blocks of a program: register addresses, scratch, the row it is on.
 
 use crate::blame::{Watch, charged};
+use crate::partials::Partials;
 use crate::program::{Home, Layout, Program, Step};
 use crate::walk::Operand;
 use numloom_ir::kernel::{NO_REG, Reg};
@@ -18,7 +19,7 @@ thread_local! {
 /// What the `Fold` steps do with a block.
 pub(crate) enum Folding {
     None,
-    /// Fold the block to one value, appended to the target's buffer.
+    /// Fold the block in with what was folded before.
     Inner {
         partials: SmallVec<[Partials; 2]>,
     },
@@ -27,21 +28,6 @@ pub(crate) enum Folding {
         acc: SmallVec<[*mut u8; 2]>,
         first: bool,
     },
-}
-
-/// Values of finished blocks, folded together when there are many.
-pub(crate) struct Partials {
-    values: Vec<u8>,
-    size: usize,
-    len: usize,
-}
-
-const PARTIALS: usize = 64;
-
-impl Partials {
-    pub fn new(size: usize) -> Partials {
-        Partials { values: vec![0; size * PARTIALS], size, len: 0 }
-    }
 }
 
 pub(crate) struct Frame<'p> {
@@ -224,11 +210,7 @@ impl Frame<'_> {
             Folding::None => {}
             Folding::Inner { partials } => {
                 let p = &mut partials[target];
-                self.folded |= charged(watch, target, || {
-                    let flags = if p.len == PARTIALS { p.fold(fns.fold) } else { 0 };
-                    flags | (fns.fold)(n, input, p.values.as_mut_ptr().add(p.len * size))
-                });
-                p.len += 1;
+                self.folded |= charged(watch, target, || p.add(fns.fold, input, n));
             }
             Folding::Outer { acc, first } => {
                 let at = acc[target];
@@ -247,23 +229,8 @@ impl Frame<'_> {
         let fns = self.program.folds[target];
         if let Folding::Inner { partials } = &mut self.folding {
             let p = &mut partials[target];
-            self.folded |= charged(self.watch, target, || p.fold(fns.fold));
-            std::ptr::copy_nonoverlapping(p.values.as_ptr(), out, p.size);
-            p.len = 0;
+            self.folded |= charged(self.watch, target, || p.take(fns.fold, out));
         }
-    }
-}
-
-impl Partials {
-    unsafe fn fold(&mut self, fold: loops::FoldFn) -> u8 {
-        if self.len <= 1 {
-            return 0;
-        }
-        let mut out = [0u64; 2];
-        let flags = fold(self.len, In { ptr: self.values.as_ptr(), step: self.size }, out.as_mut_ptr() as *mut u8);
-        std::ptr::copy_nonoverlapping(out.as_ptr() as *const u8, self.values.as_mut_ptr(), self.size);
-        self.len = 1;
-        flags
     }
 }
 

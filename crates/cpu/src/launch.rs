@@ -3,6 +3,7 @@
 use crate::blame::Watch;
 use crate::copy::Moves;
 use crate::frame::layout_of;
+use crate::partials::goes_along;
 use crate::program::{Compiled, Layout, Program, Tier};
 use crate::walk::{self, Operand};
 use numloom_ir::kernel::Instr;
@@ -288,10 +289,7 @@ fn stored_operands(compiled: &Compiled) -> SmallVec<[bool; 8]> {
 /// Whether blocks should run along the reduced axes (long contiguous folds, or hardly anything kept).
 fn folds_inside(axes: &[usize], domain: &[usize], reduced: &[bool], kept: &Space, away: &Space) -> bool {
     let innermost_reduced = axes.iter().rev().find(|&&a| domain[a] > 1).is_none_or(|&a| reduced[a]);
-    if kept.size < 2 {
-        return true;
-    }
-    if innermost_reduced { away.size >= 64 || kept.size < 32 } else { kept.size < 32 && away.size >= 64 }
+    goes_along(innermost_reduced, kept.size, away.size)
 }
 
 /// In a flat walk an operand is dense only if the whole space is one run of it.

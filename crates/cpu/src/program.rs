@@ -2,6 +2,7 @@
 //! and, when it pays, runs of simple instructions compiled to machine code.
 
 use crate::copy::{Pairs, pairs_of};
+use crate::partials::GRANULE;
 use numloom_ir::kernel::{Instr, Kernel, NO_REG, OperandId, ParamId, Reg};
 use numloom_ir::{DType, ScalarOp};
 use numloom_loops::{BLOCK, BlockFn, FoldFn, block_fn, cast_fn, fold_fn, select_fn};
@@ -229,7 +230,8 @@ impl<'a> Builder<'a> {
         }
         self.flush(&mut run, &mut body);
         let per_element: usize = self.top as usize / BLOCK;
-        let block = (24 * 1024 / per_element.max(1)).clamp(256, BLOCK) / 64 * 64;
+        let fits = (24 * 1024 / per_element.max(1)).clamp(256, BLOCK);
+        let block = if self.kernel.targets.is_empty() { fits / 64 * 64 } else { fits.max(GRANULE) / GRANULE * GRANULE };
         Program {
             homes: self.homes.into_iter().map(|h| h.unwrap_or(Home::Scratch(0))).collect(),
             sizes: self.kernel.regs.iter().map(|d| d.size() as u8).collect(),

@@ -49,7 +49,20 @@ fn folded<'py>(
 }
 
 fn sum<'py>(x: Object<'_, 'py>, p: Params<'_, 'py>) -> Native<Py<PyAny>> {
+    if let Some(count) = true_ones(x, p) {
+        return Ok(count?);
+    }
     folded(ScalarOp::Add, x, [&p[0], &p[1], &p[2], &p[3], &p[4], &p[5]])
+}
+
+/// The sum of truths: how many there are. `None` for calls with more to them.
+fn true_ones(x: Object<'_, '_>, p: Params<'_, '_>) -> Option<PyResult<Py<PyAny>>> {
+    if p.iter().any(|p| given(p).is_some()) {
+        return None;
+    }
+    let x = x.cast_exact::<NdArray>().ok()?.try_borrow().ok()?;
+    let count = record::count_small(&x.array)?;
+    Some(api(x.py()).make_scalar(x.py(), &Value::from_i128(DType::I64, count as i128)))
 }
 
 fn prod<'py>(x: Object<'_, 'py>, p: Params<'_, 'py>) -> Native<Py<PyAny>> {
@@ -64,11 +77,27 @@ fn max<'py>(x: Object<'_, 'py>, p: Params<'_, 'py>) -> Native<Py<PyAny>> {
     folded(ScalarOp::Maximum, x, [&p[0], &None, &p[1], &p[2], &p[3], &p[4]])
 }
 
+/// Whether any or all elements are true, at once: looking ends where that is known. `None` for calls with more to them.
+fn truth(x: Object<'_, '_>, p: Params<'_, '_>, all: bool) -> Option<PyResult<Py<PyAny>>> {
+    if p.iter().any(|p| given(p).is_some()) {
+        return None;
+    }
+    let x = x.cast_exact::<NdArray>().ok()?.try_borrow().ok()?;
+    let truth = record::truth(&x.array, all)?;
+    Some(api(x.py()).make_scalar(x.py(), &Value::from_i128(DType::Bool, truth as i128)))
+}
+
 fn any<'py>(x: Object<'_, 'py>, p: Params<'_, 'py>) -> Native<Py<PyAny>> {
+    if let Some(done) = truth(x, p, false) {
+        return Ok(done?);
+    }
     folded(ScalarOp::LogicalOr, x, [&p[0], &None, &p[1], &p[2], &None, &p[3]])
 }
 
 fn all<'py>(x: Object<'_, 'py>, p: Params<'_, 'py>) -> Native<Py<PyAny>> {
+    if let Some(done) = truth(x, p, true) {
+        return Ok(done?);
+    }
     folded(ScalarOp::LogicalAnd, x, [&p[0], &None, &p[1], &p[2], &None, &p[3]])
 }
 

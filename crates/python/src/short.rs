@@ -129,6 +129,7 @@ short_ways! {
     "outer" numbers::outer;
     "cross" numbers::cross;
     "linalg.norm" numbers::norm;
+    "count_nonzero" numbers::count_nonzero;
 }
 
 /// An argument for which `None` is the same as nothing.

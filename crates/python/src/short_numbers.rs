@@ -136,20 +136,21 @@ pub unsafe fn searchsorted(given: &Given) -> Option<Made> {
 }
 
 pub unsafe fn norm(given: &Given) -> Option<Made> {
-    let _still = record::still();
     let [x] = given.bind([c"x"])?;
-    let x = near(x).filter(|x| x.is_dense() && x.ptr.align_offset(x.view.dtype.align()) == 0)?;
-    let mut sum = [0u8; 16];
-    if !library::dot_dense(x.view.dtype, x.ptr, x.ptr, x.view.size(), sum.as_mut_ptr()) {
-        return None;
-    }
-    let root = match x.view.dtype {
-        DType::F64 => f64::from_ne_bytes(sum[..8].try_into().ok()?).sqrt(),
-        DType::F32 => f32::from_ne_bytes(sum[..4].try_into().ok()?).sqrt() as f64,
+    let squares = record::sum_of_squares(&ours(x)?.array)?;
+    let root = match squares.dtype {
+        DType::F64 => squares.to_f64().sqrt(),
+        DType::F32 => (squares.to_f64() as f32).sqrt() as f64,
         _ => return None,
     };
     // What overflows may have to be told of.
-    root.is_finite().then(|| Made::Value(Value::from_f64(x.view.dtype, root)))
+    root.is_finite().then(|| Made::Value(Value::from_f64(squares.dtype, root)))
+}
+
+pub unsafe fn count_nonzero(given: &Given) -> Option<Made> {
+    let [a] = given.bind([c"a"])?;
+    let count = record::count_small(&ours(a)?.array)?;
+    Some(Made::Value(Value::from_i128(DType::I64, count as i128)))
 }
 
 pub unsafe fn outer(given: &Given) -> Option<Made> {

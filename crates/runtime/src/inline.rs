@@ -4,9 +4,9 @@ use crate::array::{Array, UNSIZED};
 use crate::cursor::Cursor;
 use crate::error::ExecError;
 use crate::lines::{self, slot};
-use crate::node::{self, is_unsized};
+use crate::near;
+use crate::node::is_unsized;
 use crate::operation::{Kind, Operation, Place, Source};
-use crate::plan::{self, TaskWork};
 use crate::profile;
 use crate::prompt;
 use crate::provenance::Provenance;
@@ -14,34 +14,37 @@ use crate::record::{MapOp, Operand};
 use crate::spill;
 use crate::stats;
 use crate::store::Store;
-use numloom_cpu::{Launch, Output};
 use numloom_ir::view::{Order, copied, dense_strides};
 use numloom_ir::{DType, ScalarOp, Value, View};
 use numloom_loops::{
-    BLOCK, BlockFn, In, block_fn, cast_fn, compress, count_true, fold_fn, fp_clear, fp_status, iota, select_fn,
+    BLOCK, BlockFn, In, block_fn, cast_fn, compress, count_true, fp_clear, fp_status, gather, iota, select_fn,
 };
 use smallvec::SmallVec;
 use std::sync::Arc;
 
 type Result<T> = std::result::Result<T, ExecError>;
 
-/// Whether an operation on these arrays may run now: nothing recorded is still on its way to them.
+/// Whether an operation on these arrays is small enough to run now, and may: see `is_free`.
 #[inline]
-pub fn is_possible<'a>(elements: usize, mut reads: impl Iterator<Item = &'a Array>, outs: &[&Array]) -> bool {
-    prompt::runs_at_once(elements)
-        && reads.all(|a| {
-            a.store.is_settled()
-                && a.symbol().is_none()
-                && !a.store.is_broken()
-                && !a.store.is_away()
-                && !is_slice_of_many(&a.store, &a.view, elements)
-        })
-        && outs.iter().all(|a| {
-            a.store.is_idle()
-                && a.symbol().is_none()
-                && !a.store.is_away()
-                && !is_slice_of_many(&a.store, &a.view, elements)
-        })
+pub fn is_possible<'a>(elements: usize, reads: impl Iterator<Item = &'a Array>, outs: &[&Array]) -> bool {
+    prompt::runs_at_once(elements) && is_free(elements, reads, outs)
+}
+
+/// Whether nothing recorded is still on its way to these arrays.
+#[inline]
+pub fn is_free<'a>(elements: usize, mut reads: impl Iterator<Item = &'a Array>, outs: &[&Array]) -> bool {
+    reads.all(|a| {
+        a.store.is_settled()
+            && a.symbol().is_none()
+            && !a.store.is_broken()
+            && !a.store.is_away()
+            && !is_slice_of_many(&a.store, &a.view, elements)
+    }) && outs.iter().all(|a| {
+        a.store.is_idle()
+            && a.symbol().is_none()
+            && !a.store.is_away()
+            && !is_slice_of_many(&a.store, &a.view, elements)
+    })
 }
 
 /// Whether an operation was recorded for no other reason than that something recorded was on its way to its arrays.
@@ -52,6 +55,13 @@ pub fn only_waits(op: &Operation) -> bool {
         let elements = if is_unsized(&p.view) { UNSIZED } else { p.view.size() };
         elements <= most && !p.store.is_broken() && !is_slice_of_many(&p.store, &p.view, elements)
     })
+}
+
+/// Whether one of the operands is such a slice.
+#[inline]
+fn is_part_of_many(ins: &[Operand], elements: usize) -> bool {
+    let part = |i: &Operand| matches!(i, Operand::Array(a) if is_slice_of_many(&a.store, &a.view, elements));
+    elements > SMALL && ins.iter().any(part)
 }
 
 /// A middling slice of a large array is likely one of many: a loop over slices. Deferred, they merge.
@@ -65,7 +75,7 @@ pub const SMALL: usize = BLOCK;
 
 /// The loop of an operation with its types, for one output. `None` for operations that are not one loop.
 #[inline]
-fn loop_of(op: MapOp, ins: &[Operand], out: DType) -> Option<(BlockFn, [DType; 2])> {
+pub(crate) fn loop_of(op: MapOp, ins: &[Operand], out: DType) -> Option<(BlockFn, [DType; 2])> {
     match op {
         MapOp::Scalar { op, lp } => {
             let l = &op.loops()[lp as usize];
@@ -114,7 +124,7 @@ pub fn map_new(op: ScalarOp, lp: u8, ins: &[Operand]) -> Option<Result<(Array, u
         _ => None,
     })?;
     let n = like.view.size();
-    if n == 0 || n > SMALL || n > numloom_config::current().inline_size {
+    if n == 0 || !prompt::runs_at_once(n) || is_part_of_many(ins, n) {
         return None;
     }
     let types = &op.loops()[lp as usize];
@@ -134,7 +144,7 @@ pub fn map_new(op: ScalarOp, lp: u8, ins: &[Operand]) -> Option<Result<(Array, u
     let to = store.ptr();
     fp_clear();
     // SAFETY: the inputs are dense over `n` elements (or one), the output is new; values live in `ins`.
-    let flags = unsafe { block_fn(op, lp as usize)(n, args.as_ptr(), &to) } | fp_status();
+    let flags = unsafe { in_blocks(block_fn(op, lp as usize), n, args, to, dtype.size()) } | fp_status();
     stats::count_inline(op.name());
     let view = View {
         dtype: *dtype,
@@ -145,11 +155,38 @@ pub fn map_new(op: ScalarOp, lp: u8, ins: &[Operand]) -> Option<Result<(Array, u
     Some(Ok((Array::first(store, view), flags)))
 }
 
+/// Runs a block loop over `n` elements, `size` bytes each in the result.
+///
+/// # Safety
+/// The inputs have `n` elements, or one where their step is 0; the result has room for as many.
+#[inline]
+pub(crate) unsafe fn in_blocks<const N: usize>(
+    f: BlockFn,
+    n: usize,
+    mut args: [In; N],
+    mut to: *mut u8,
+    size: usize,
+) -> u8 {
+    if n <= BLOCK {
+        return f(n, args.as_ptr(), &to);
+    }
+    let mut flags = 0;
+    for at in (0..n).step_by(BLOCK) {
+        let len = BLOCK.min(n - at);
+        flags |= f(len, args.as_ptr(), &to);
+        for a in &mut args {
+            a.ptr = a.ptr.wrapping_add(a.step * len);
+        }
+        to = to.add(len * size);
+    }
+    flags
+}
+
 /// `where(mask, yes, no)` of small dense arrays of one shape, or constants, into a new array.
 pub fn select_new(mask: &Array, yes: Operand, no: Operand, dtype: DType) -> Option<Array> {
     let _still = spill::inline();
     let (n, shape) = (mask.view.size(), &mask.view.shape);
-    if n == 0 || n > SMALL || n > numloom_config::current().inline_size || shape.is_empty() {
+    if n == 0 || !prompt::runs_at_once(n) || shape.is_empty() || is_part_of_many(&[Operand::Array(mask), yes, no], n) {
         return None;
     }
     let run = |o: &Operand| match o {
@@ -161,36 +198,53 @@ pub fn select_new(mask: &Array, yes: Operand, no: Operand, dtype: DType) -> Opti
     let store = Store::to_fill(n * dtype.size()).ok()?;
     let to = store.ptr();
     // SAFETY: the inputs are dense over `n` elements (or one), the output is new.
-    unsafe { select_fn(dtype.size())(n, args.as_ptr(), &to) };
+    unsafe { in_blocks(select_fn(dtype.size()), n, args, to, dtype.size()) };
     stats::count_inline("where");
     Some(Array::first(store, View::dense(dtype, shape, Order::C)))
 }
 
-/// A copy of a small dense array in another type (or its own), and the flags it raised.
+/// A copy of a small dense array or a line in another type (or its own), and the flags it raised.
 pub fn cast_small(a: &Array, to: DType) -> Option<(Array, u8)> {
     let _still = spill::inline();
-    let (n, shape) = (a.view.size(), &a.view.shape);
-    if n == 0 || n > SMALL || n > numloom_config::current().inline_size {
+    let (n, shape, size) = (a.view.size(), &a.view.shape, a.view.dtype.size());
+    if n == 0 || !prompt::runs_at_once(n) || is_part_of_many(&[Operand::Array(a)], n) {
         return None;
     }
-    let from = lines::run(a, a.view.dtype, shape, 0)?;
-    let store = Store::to_fill(n * to.size()).ok()?;
-    fp_clear();
-    // SAFETY: the input is dense over `n` elements, the output is new.
-    let flags = unsafe { cast_fn(a.view.dtype, to)(n, &from, &store.ptr()) } | fp_status();
+    let mut flags = 0;
+    let store = match dense_run(a, a.view.dtype, shape) {
+        // SAFETY, of both: the input has `n` elements, the output is new.
+        Some(from) => {
+            let store = Store::to_fill(n * to.size()).ok()?;
+            fp_clear();
+            flags = unsafe { in_blocks(cast_fn(a.view.dtype, to), n, [from], store.ptr(), to.size()) } | fp_status();
+            store
+        }
+        None if to == a.view.dtype => {
+            let (&[stride], Some(from)) = (a.view.strides.as_slice(), near::there(a)) else { return None };
+            let store = Store::to_fill(n * size).ok()?;
+            unsafe { gather(size, n, from.ptr, stride, store.ptr()) };
+            store
+        }
+        None => return None,
+    };
     stats::count_inline("astype");
     Some((Array::first(store, View::dense(to, shape, Order::C)), flags))
 }
 
 /// A small new array of `start + step * i`, made at once.
 pub fn iota_new(start: &Value, step: &Value, n: usize) -> Option<Array> {
-    if n == 0 || n > SMALL || n > numloom_config::current().inline_size {
+    if n == 0 || !prompt::runs_at_once(n) {
         return None;
     }
     let dtype = start.dtype;
     let store = Store::to_fill(n * dtype.size()).ok()?;
-    // SAFETY: the store has room for `n` elements and nobody else has seen it.
-    unsafe { numloom_loops::iota(dtype, n, start.bytes.as_ptr(), step.bytes.as_ptr(), 0, store.ptr()) };
+    for at in (0..n).step_by(BLOCK) {
+        // SAFETY: the store has room for `n` elements and nobody else has seen it.
+        unsafe {
+            let to = store.ptr().add(at * dtype.size());
+            iota(dtype, BLOCK.min(n - at), start.bytes.as_ptr(), step.bytes.as_ptr(), at, to);
+        }
+    }
     stats::count_inline("arange");
     Some(Array::first(store, View::dense(dtype, &[n], Order::C)))
 }
@@ -323,7 +377,7 @@ pub fn pack_small(x: &Array, mask: &Array) -> Option<Array> {
 pub fn take_small(x: &Array, index: &Array) -> Option<Array> {
     let _still = spill::inline();
     let (&[extent], &[n]) = (x.view.shape.as_slice(), index.view.shape.as_slice()) else { return None };
-    if n == 0 || n > SMALL || extent.max(n) > numloom_config::current().inline_size {
+    if n == 0 || !prompt::runs_at_once(extent.max(n)) {
         return None;
     }
     let from = dense_run(x, x.view.dtype, &x.view.shape)?;
@@ -430,18 +484,8 @@ pub fn run_dense(op: MapOp, ins: &[Operand], outs: &[&Array]) -> Option<Result<u
     // SAFETY: offset and extent lie inside the store; nothing else touches it (`is_possible`).
     let mut flags = 0;
     unsafe {
-        let mut to = base.add(out.view.offset);
         fp_clear();
-        let mut at = 0;
-        while at < n {
-            let len = BLOCK.min(n - at);
-            flags |= f(len, args.as_ptr(), &to);
-            at += len;
-            for a in &mut args {
-                a.ptr = a.ptr.wrapping_add(a.step * len);
-            }
-            to = to.add(len * out.view.dtype.size());
-        }
+        flags |= in_blocks(f, n, args, base.add(out.view.offset), out.view.dtype.size());
         flags |= fp_status();
     }
     out.store.wrote();
@@ -573,105 +617,6 @@ impl BlockSource {
             }
         }
     }
-}
-
-/// A whole dense array, or a line, folded to one value, straight through the block fold. `None` when it does not fit.
-pub fn fold_dense(
-    op: ScalarOp,
-    lp: u8,
-    input: &Array,
-    axes: &[usize],
-    out: &Array,
-    initial: Option<Value>,
-) -> Option<Result<u8>> {
-    let _still = spill::inline();
-    let (lp, dtype) = crate::lower::accumulator(op, lp);
-    let n = input.view.size();
-    let fits = axes.len() == input.view.ndim() && input.view.dtype == dtype && out.view.dtype == dtype;
-    if !fits || n == 0 || input.store.ptr().is_null() {
-        return None;
-    }
-    let fold = fold_fn(op, lp as usize)?;
-    let from = match is_dense(&input.view) {
-        // SAFETY: a view's offset lies inside its store.
-        true => unsafe { input.store.ptr().add(input.view.offset).cast_const() },
-        false => lines::copied(input, dtype, &input.view.shape, 0)?.ptr,
-    };
-    let to = match out.store.materialise() {
-        Ok(p) => p,
-        Err(e) => return Some(Err(ExecError::no_memory(e, "reduce", Provenance::default()))),
-    };
-    let (size, combine) = (dtype.size(), block_fn(op, lp as usize));
-    let mut flags = 0;
-    // SAFETY: the input is dense over `n` elements, the output has one; nothing else touches them.
-    unsafe {
-        let to = to.add(out.view.offset);
-        fp_clear();
-        let mut partials = [[0u64; 2]; 64];
-        let mut count = 0;
-        for at in (0..n).step_by(BLOCK) {
-            if count == partials.len() {
-                return None;
-            }
-            let run = In { ptr: from.add(at * size), step: size };
-            flags |= fold(BLOCK.min(n - at), run, partials[count].as_mut_ptr() as *mut u8);
-            count += 1;
-        }
-        let mut acc = partials[0];
-        let acc_ptr = acc.as_mut_ptr() as *mut u8;
-        let fold_in = |v: *const u8, first: bool| {
-            let (a, b) = (In { ptr: acc_ptr, step: 0 }, In { ptr: v, step: 0 });
-            let ins = if first { [b, a] } else { [a, b] };
-            combine(1, ins.as_ptr(), &acc_ptr)
-        };
-        for p in &partials[1..count] {
-            flags |= fold_in(p.as_ptr() as *const u8, false);
-        }
-        if let Some(v) = initial {
-            flags |= fold_in(v.cast(dtype).bytes.as_ptr(), true);
-        }
-        flags |= fp_status();
-        std::ptr::copy_nonoverlapping(acc_ptr, to, size);
-    }
-    out.store.wrote();
-    Some(Ok(flags))
-}
-
-/// Any other reduction: a plan of one task, run here.
-pub fn run_planned(op: Operation) -> Result<u8> {
-    let _still = spill::inline();
-    let nodes = node::build_one(&op);
-    let plan = plan::plan(&nodes, false);
-    let Some(TaskWork::Fused(fused)) = plan.tasks.first().map(|t| &t.work) else { return Ok(0) };
-    let name = op.name();
-    let address = |spot: &node::Spot| -> Result<numloom_cpu::Operand> {
-        let store = &nodes.stores[spot.store as usize].store;
-        let base = store.materialise().map_err(|e| ExecError::no_memory(e, name, Provenance::default()))?;
-        // SAFETY: a view's offset lies inside its store.
-        let ptr = unsafe { base.add(spot.view.offset) };
-        Ok(numloom_cpu::Operand { ptr, dtype: spot.view.dtype, strides: spot.view.strides.clone() })
-    };
-    let operands = fused.operands.iter().map(address).collect::<Result<Vec<_>>>()?;
-    let outputs = fused
-        .folded
-        .iter()
-        .map(|f| Ok(Output { operand: address(&f.spot)?, initial: f.initial }))
-        .collect::<Result<Vec<_>>>()?;
-    let reduced: SmallVec<[bool; 8]> = (0..fused.domain.len()).map(|a| fused.reduced >> a.min(63) & 1 == 1).collect();
-    let params = plan::param_values(fused, &nodes);
-    let launch =
-        Launch::new(&fused.compiled, &fused.domain, operands, params, &reduced, outputs, usize::MAX / 2, 1, false);
-    let mut flags = 0;
-    for (phase, &tiles) in launch.phases().iter().enumerate() {
-        for tile in 0..tiles {
-            // SAFETY: nothing recorded touches these stores (`is_possible`).
-            flags |= unsafe { launch.run(phase, tile) };
-        }
-    }
-    for p in &op.outs {
-        p.store.wrote();
-    }
-    Ok(flags)
 }
 
 /// An operation on these arrays, as the window would hold it.

@@ -9,11 +9,13 @@ pub mod store;
 
 // record: the front's calls; small work runs inline
 mod cursor;
+mod folds;
 mod host_copy;
 mod inline;
 mod operation;
 mod prompt;
 pub mod record;
+mod rows;
 mod small;
 mod window;
 

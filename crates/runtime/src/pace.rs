@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 /// Tasks on more elements than this are never short, and not measured.
-const MEASURED: usize = 1 << 18;
+const MEASURED: usize = 1 << 20;
 /// Nanoseconds of work under which calling another thread, and what its cache has not, cost more than it saves.
 const SHORT: u64 = 40_000;
 

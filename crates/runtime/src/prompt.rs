@@ -4,8 +4,8 @@
 use crate::reserved;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-/// Elements of the largest operation that runs at once then: tens of microseconds of work.
-const MIDDLING: usize = 1 << 16;
+/// Elements of the largest operation that runs at once then, over those of a small one: tens of microseconds of work.
+const MIDDLING: usize = 8;
 /// Operations between two sync points that are few.
 const FEW: u32 = 4;
 /// Sync points with few operations before them, one after another, that make a habit.
@@ -40,12 +40,22 @@ pub fn sync_point() {
 /// Whether an operation on so many elements runs at once if its arrays are there.
 #[inline]
 pub fn runs_at_once(elements: usize) -> bool {
-    let small = numloom_config::current().inline_size;
-    elements <= small || elements <= MIDDLING && is_habit(small)
+    elements <= numloom_config::current().inline_size || is_middling(elements) && is_habit()
 }
 
-fn is_habit(small: usize) -> bool {
-    let habit = STREAK.load(Relaxed) >= HABIT && small > 0 && reserved::devices() == 0;
+/// Whether an operation on so many elements whose result is one value runs at once if its arrays are there: to launch it
+/// and to fetch the value would take as long.
+#[inline]
+pub fn gives_value(elements: usize) -> bool {
+    elements <= numloom_config::current().inline_size || is_middling(elements)
+}
+
+fn is_middling(elements: usize) -> bool {
+    elements / MIDDLING <= numloom_config::current().inline_size && reserved::devices() == 0
+}
+
+fn is_habit() -> bool {
+    let habit = STREAK.load(Relaxed) >= HABIT;
     if habit {
         operation();
     }

@@ -3,14 +3,17 @@
 use crate::array::{Array, UNSIZED};
 use crate::dot;
 use crate::error::{ErrorKind, ExecError};
+use crate::folds;
 use crate::inline;
 use crate::ledger::TRACKED;
 use crate::memory::{self, Memory};
 use crate::node::conflict;
 use crate::operation::Kind;
 use crate::profile::{self, Use};
+use crate::prompt;
 use crate::provenance::Provenance;
 use crate::reserved;
+use crate::rows;
 use crate::small;
 use crate::spill;
 use crate::store::{LastPack, MadeBy, MadeFrom, Origin, Store, Symbol};
@@ -177,12 +180,16 @@ fn map_any(
     }
     let mut reads = arrays(ins).chain(mask);
     if reads.any(|a| outs.iter().any(|o| clashes(a, o))) || (outs.len() > 1 && clashes(outs[0], outs[1])) {
-        return map_through_copies(op, ins, outs, mask, at());
+        let moved = if let ([out], None) = (outs, mask) { rows::moved(op, ins, out) } else { None };
+        return moved.unwrap_or_else(|| map_through_copies(op, ins, outs, mask, at()));
     }
     if inline::is_possible(small::weight(op, ins, elements), arrays(ins).chain(mask), outs) {
         inline::counted(op.name());
         if mask.is_none()
+            && let [out] = outs
             && let Some(done) = inline::run_dense(op, ins, outs)
+                .or_else(|| rows::run(op, ins, out))
+                .or_else(|| rows::turned(op, ins, out))
         {
             return done;
         }
@@ -211,8 +218,11 @@ pub fn is_deferred(a: &Array) -> bool {
     !a.store.is_settled() || a.store.is_away() || a.symbol().is_some() || a.view.size() > inline::SMALL
 }
 
+pub use crate::folds::sum_of_squares;
 pub use crate::near::{Filled, Near, laid_out, near, there, to_fill};
-pub use crate::small::{count_small, dot, extreme_place, new_of, new_small, small_room, stack_small, write_small};
+pub use crate::small::{
+    count_small, dot, extreme_place, new_of, new_small, small_room, stack_small, truth, write_small,
+};
 
 pub use crate::inline::{cast_small, iota_new, pack_small, read_element, select_new, take_small, write_element};
 
@@ -325,15 +335,16 @@ pub fn reduce(
     }
     let elements = if input.symbol().is_some() { UNSIZED } else { input.view.size() };
     let ins = [Operand::Array(input)];
-    if inline::is_possible(elements, std::iter::once(input).chain(mask), &[out]) {
+    let at_once = if out.view.size() == 1 { prompt::gives_value(elements) } else { prompt::runs_at_once(elements) };
+    if at_once && inline::is_free(elements, std::iter::once(input).chain(mask), &[out]) {
         inline::counted(op.name());
         if mask.is_none()
-            && let Some(done) = inline::fold_dense(op, lp, input, axes, out, initial)
-                .or_else(|| small::fold_axis(op, lp, input, axes, out, initial))
+            && let Some(done) = folds::fold_whole(op, lp, input, axes, out, initial)
+                .or_else(|| folds::fold_axis(op, lp, input, axes, out, initial))
         {
             return done;
         }
-        return inline::run_planned(inline::operation(kind, &ins, &[out], mask, Provenance::default()));
+        return folds::run_planned(inline::operation(kind, &ins, &[out], mask, Provenance::default()));
     }
     push(inline::operation(kind, &ins, &[out], mask, at()))
 }

@@ -1,16 +1,15 @@
 //! Small things at once that are not one block loop: products, extremes and sums along one axis of arrays that are there.
 
 use crate::array::Array;
-use crate::error::ExecError;
 use crate::inline::{SMALL, dense_run, is_dense};
 use crate::lines;
-use crate::provenance::Provenance;
+use crate::prompt;
 use crate::record::{MapOp, Operand};
 use crate::store::Store;
 use crate::{spill, stats};
 use numloom_ir::view::{Order, dense_strides};
 use numloom_ir::{DType, Dims, ScalarOp, Value, View};
-use numloom_loops::{In, block_fn, count_true, fold_fn, fp_clear, fp_status};
+use numloom_loops::{In, count_true};
 use smallvec::SmallVec;
 
 #[inline]
@@ -44,7 +43,7 @@ pub fn weight(op: MapOp, ins: &[Operand], elements: usize) -> usize {
 pub fn dot(a: &Array, b: &Array) -> Option<Value> {
     let _still = spill::inline();
     let (dtype, n) = (a.view.dtype, a.view.size());
-    if a.view.ndim() != 1 || b.view.ndim() != 1 || !is_small(n) {
+    if a.view.ndim() != 1 || b.view.ndim() != 1 || n == 0 || !prompt::gives_value(n) {
         return None;
     }
     let x = lines::run(a, dtype, &a.view.shape, 0)?;
@@ -65,7 +64,7 @@ pub fn dot(a: &Array, b: &Array) -> Option<Value> {
 pub fn extreme_place(a: &Array, max: bool) -> Option<usize> {
     let _still = spill::inline();
     let n = a.view.size();
-    if a.view.ndim() == 0 || !is_small(n) {
+    if a.view.ndim() == 0 || n == 0 || !prompt::gives_value(n) {
         return None;
     }
     let run = dense_run(a, a.view.dtype, &a.view.shape)?;
@@ -88,6 +87,27 @@ pub fn count_small(a: &Array) -> Option<usize> {
     stats::count_inline("count_nonzero");
     // SAFETY: dense over `n` elements.
     Some(unsafe { count_true(n, run.ptr) })
+}
+
+/// Truths of up to this many elements are looked through in the call: at worst some tens of microseconds.
+const LOOKED_THROUGH: usize = 1 << 20;
+
+/// Whether any element of a dense bool array that is there is true, or whether all are.
+pub fn truth(a: &Array, all: bool) -> Option<bool> {
+    let _still = spill::inline();
+    let n = a.view.size();
+    if a.view.ndim() == 0 || n > LOOKED_THROUGH || numloom_config::current().inline_size == 0 {
+        return None;
+    }
+    let run = dense_run(a, DType::Bool, &a.view.shape)?;
+    stats::count_inline(if all { "all" } else { "any" });
+    // SAFETY: dense over `n` elements of one byte each, which nothing writes meanwhile.
+    let bytes = unsafe { std::slice::from_raw_parts(run.ptr, n) };
+    // Long pieces without a branch, so that they are read in vectors.
+    let any = bytes.chunks(256).any(|piece| {
+        if all { piece.iter().fold(false, |o, &b| o | (b == 0)) } else { piece.iter().fold(0, |o, &b| o | b) != 0 }
+    });
+    Some(any != all)
 }
 
 /// A small array that has its memory at once: zeros, or whatever lies there.
@@ -162,57 +182,4 @@ pub fn stack_small(items: &[&Array]) -> Option<Array> {
         unsafe { std::ptr::copy_nonoverlapping(run.ptr, made.store.ptr().add(k * bytes), bytes) };
     }
     Some(made)
-}
-
-/// A small dense matrix folded along one axis: row by row, or each row by itself.
-pub fn fold_axis(
-    op: ScalarOp,
-    lp: u8,
-    input: &Array,
-    axes: &[usize],
-    out: &Array,
-    initial: Option<Value>,
-) -> Option<Result<u8, ExecError>> {
-    let _still = spill::inline();
-    let (lp, dtype) = crate::lower::accumulator(op, lp);
-    let (&[rows, columns], &[axis]) = (input.view.shape.as_slice(), axes) else { return None };
-    let fits = input.view.dtype == dtype && out.view.dtype == dtype && is_dense(&input.view) && is_dense(&out.view);
-    if !fits || !is_small(rows * columns) || input.store.ptr().is_null() {
-        return None;
-    }
-    let fold = fold_fn(op, lp as usize)?;
-    let to = match out.store.materialise() {
-        Ok(p) => p,
-        Err(e) => return Some(Err(ExecError::no_memory(e, "reduce", Provenance::default()))),
-    };
-    let (size, combine) = (dtype.size(), block_fn(op, lp as usize));
-    let mut flags = 0;
-    // SAFETY: the input is dense over rows and columns, the output over what is left; nothing else touches them.
-    unsafe {
-        let to = to.add(out.view.offset);
-        let from = input.store.ptr().add(input.view.offset);
-        let row = |i: usize| In { ptr: from.add(i * columns * size), step: size };
-        let mut left = columns;
-        fp_clear();
-        if axis == 0 {
-            std::ptr::copy_nonoverlapping(from, to, columns * size);
-            for i in 1..rows {
-                let ins = [In { ptr: to, step: size }, row(i)];
-                flags |= combine(columns, ins.as_ptr(), &to);
-            }
-        } else {
-            left = rows;
-            for i in 0..rows {
-                flags |= fold(columns, row(i), to.add(i * size));
-            }
-        }
-        if let Some(v) = initial {
-            let v = v.cast(dtype);
-            let ins = [In { ptr: v.bytes.as_ptr(), step: 0 }, In { ptr: to, step: size }];
-            flags |= combine(left, ins.as_ptr(), &to);
-        }
-        flags |= fp_status();
-    }
-    out.store.wrote();
-    Some(Ok(flags))
 }

@@ -1,0 +1,242 @@
+//! Reductions at once, of arrays that are there. Sums come out as those of tasks do: in the order of `Partials`, along
+//! the axis that `goes_along` says.
+
+use crate::array::Array;
+use crate::error::ExecError;
+use crate::inline::{dense_run, in_blocks, is_dense};
+use crate::lines::{self, slot};
+use crate::node;
+use crate::operation::Operation;
+use crate::plan::{self, TaskWork};
+use crate::prompt;
+use crate::provenance::Provenance;
+use crate::spill;
+use numloom_cpu::{Launch, Output, Partials, goes_along};
+use numloom_ir::{ScalarOp, Value};
+use numloom_loops::{BLOCK, BlockFn, FoldFn, In, block_fn, fold_fn, fp_clear, fp_status, gather};
+use smallvec::SmallVec;
+
+type Result<T> = std::result::Result<T, ExecError>;
+
+/// Elements that tasks fold in one go, too.
+const CHUNK: usize = 1 << 16;
+
+/// A whole dense array, or a line, folded to one value, straight through the block fold. `None` when it does not fit.
+pub fn fold_whole(
+    op: ScalarOp,
+    lp: u8,
+    input: &Array,
+    axes: &[usize],
+    out: &Array,
+    initial: Option<Value>,
+) -> Option<Result<u8>> {
+    let _still = spill::inline();
+    let (lp, dtype) = crate::lower::accumulator(op, lp);
+    let n = input.view.size();
+    let fits = axes.len() == input.view.ndim() && input.view.dtype == dtype && out.view.dtype == dtype;
+    if !fits || n == 0 || n > CHUNK || input.store.ptr().is_null() {
+        return None;
+    }
+    let fold = fold_fn(op, lp as usize)?;
+    let from = match is_dense(&input.view) {
+        // SAFETY: a view's offset lies inside its store.
+        true => unsafe { input.store.ptr().add(input.view.offset).cast_const() },
+        false => lines::copied(input, dtype, &input.view.shape, 0)?.ptr,
+    };
+    let to = match out.store.materialise() {
+        Ok(p) => p,
+        Err(e) => return Some(Err(ExecError::no_memory(e, "reduce", Provenance::default()))),
+    };
+    let size = dtype.size();
+    let mut flags = 0;
+    // SAFETY: the input is dense over `n` elements, the output has one; nothing else touches them.
+    unsafe {
+        let to = to.add(out.view.offset);
+        fp_clear();
+        let mut partials = Partials::new(size);
+        flags |= partials.add(fold, In { ptr: from, step: size }, n);
+        flags |= partials.take(fold, to);
+        if let Some(v) = initial {
+            let v = v.cast(dtype);
+            let ins = [In { ptr: v.bytes.as_ptr(), step: 0 }, In { ptr: to, step: size }];
+            flags |= block_fn(op, lp as usize)(1, ins.as_ptr(), &to);
+        }
+        flags |= fp_status();
+    }
+    out.store.wrote();
+    Some(Ok(flags))
+}
+
+/// The sum of the squares of a dense array of floats that is there and not too large.
+pub fn sum_of_squares(a: &Array) -> Option<Value> {
+    let _still = spill::inline();
+    let (dtype, n) = (a.view.dtype, a.view.size());
+    if n == 0 || n > CHUNK || !dtype.is_inexact() || dtype.is_complex() || !prompt::gives_value(n) {
+        return None;
+    }
+    let run = dense_run(a, dtype, &a.view.shape).filter(|run| run.step > 0)?;
+    let loop_of =
+        |op: ScalarOp| op.loops().iter().position(|l| l.outs() == [dtype] && l.ins().iter().all(|&d| d == dtype));
+    let (square, (add, sum)) =
+        (loop_of(ScalarOp::Square)?, crate::lower::accumulator(ScalarOp::Add, loop_of(ScalarOp::Add)? as u8));
+    let fold = fold_fn(ScalarOp::Add, add as usize).filter(|_| sum == dtype)?;
+    let (size, to) = (dtype.size(), slot(0));
+    let (mut partials, mut bytes) = (Partials::new(size), [0; 16]);
+    for at in (0..n).step_by(BLOCK) {
+        let len = BLOCK.min(n - at);
+        // SAFETY: dense over `n` elements; the buffer has room for a block.
+        unsafe {
+            block_fn(ScalarOp::Square, square)(len, &In { ptr: run.ptr.add(at * size), step: size }, &to);
+            partials.add(fold, In { ptr: to, step: size }, len);
+        }
+    }
+    // SAFETY: something was added, and a value has 16 bytes at most.
+    unsafe { partials.take(fold, bytes.as_mut_ptr()) };
+    Some(Value { dtype, bytes })
+}
+
+/// A dense matrix, and how its elements are folded.
+struct Matrix {
+    from: *const u8,
+    rows: usize,
+    columns: usize,
+    /// Bytes of an element.
+    size: usize,
+    fold: FoldFn,
+    combine: BlockFn,
+}
+
+impl Matrix {
+    fn row(&self, i: usize) -> In {
+        In { ptr: self.from.wrapping_add(i * self.columns * self.size), step: self.size }
+    }
+
+    /// Some elements of a column, in the thread's buffer or where they are wanted.
+    unsafe fn column(&self, i: usize, j: usize, n: usize, to: *mut u8) -> In {
+        let stride = self.columns * self.size;
+        gather(self.size, n, self.from.add(i * stride + j * self.size), stride as isize, to);
+        In { ptr: to, step: self.size }
+    }
+
+    /// Every column's value: rows added to rows, or column by column.
+    unsafe fn fold_columns(&self, to: *mut u8) -> u8 {
+        let &Matrix { rows, columns, size, .. } = self;
+        let mut flags = 0;
+        if goes_along(false, columns, rows) {
+            let mut partials = Partials::new(size);
+            for j in 0..columns {
+                for i in (0..rows).step_by(BLOCK) {
+                    let n = BLOCK.min(rows - i);
+                    flags |= partials.add(self.fold, self.column(i, j, n, slot(0)), n);
+                }
+                flags |= partials.take(self.fold, to.add(j * size));
+            }
+            return flags;
+        }
+        std::ptr::copy_nonoverlapping(self.from, to, columns * size);
+        for i in 1..rows {
+            flags |= in_blocks(self.combine, columns, [In { ptr: to, step: size }, self.row(i)], to, size);
+        }
+        flags
+    }
+
+    /// Every row's value: row by row, or columns added to columns.
+    unsafe fn fold_rows(&self, to: *mut u8) -> u8 {
+        let &Matrix { rows, columns, size, .. } = self;
+        let mut flags = 0;
+        if goes_along(true, rows, columns) {
+            let mut partials = Partials::new(size);
+            for i in 0..rows {
+                flags |= partials.add(self.fold, self.row(i), columns);
+                flags |= partials.take(self.fold, to.add(i * size));
+            }
+            return flags;
+        }
+        for i in (0..rows).step_by(BLOCK) {
+            let (n, to) = (BLOCK.min(rows - i), to.add(i * size));
+            self.column(i, 0, n, to);
+            for j in 1..columns {
+                let ins = [In { ptr: to, step: size }, self.column(i, j, n, slot(0))];
+                flags |= (self.combine)(n, ins.as_ptr(), &to);
+            }
+        }
+        flags
+    }
+}
+
+/// A dense matrix that is there folded along one axis.
+pub fn fold_axis(
+    op: ScalarOp,
+    lp: u8,
+    input: &Array,
+    axes: &[usize],
+    out: &Array,
+    initial: Option<Value>,
+) -> Option<Result<u8>> {
+    let _still = spill::inline();
+    let (lp, dtype) = crate::lower::accumulator(op, lp);
+    let (&[rows, columns], &[axis]) = (input.view.shape.as_slice(), axes) else { return None };
+    let fits = input.view.dtype == dtype && out.view.dtype == dtype && is_dense(&input.view) && is_dense(&out.view);
+    if !fits || rows.min(columns) < 2 || rows * columns > CHUNK || input.store.ptr().is_null() {
+        return None;
+    }
+    let fold = fold_fn(op, lp as usize)?;
+    let to = match out.store.materialise() {
+        Ok(p) => p,
+        Err(e) => return Some(Err(ExecError::no_memory(e, "reduce", Provenance::default()))),
+    };
+    let (size, combine) = (dtype.size(), block_fn(op, lp as usize));
+    // SAFETY: the input is dense over rows and columns, the output over what is left; nothing else touches them.
+    let flags = unsafe {
+        let to = to.add(out.view.offset);
+        let from = input.store.ptr().add(input.view.offset).cast_const();
+        let matrix = Matrix { from, rows, columns, size, fold, combine };
+        fp_clear();
+        let mut flags = if axis == 0 { matrix.fold_columns(to) } else { matrix.fold_rows(to) };
+        if let Some(v) = initial {
+            let v = v.cast(dtype);
+            let ins = [In { ptr: v.bytes.as_ptr(), step: 0 }, In { ptr: to, step: size }];
+            flags |= in_blocks(combine, if axis == 0 { columns } else { rows }, ins, to, size);
+        }
+        flags | fp_status()
+    };
+    out.store.wrote();
+    Some(Ok(flags))
+}
+
+/// Any other reduction: a plan of one task, run here.
+pub fn run_planned(op: Operation) -> Result<u8> {
+    let _still = spill::inline();
+    let nodes = node::build_one(&op);
+    let plan = plan::plan(&nodes, false);
+    let Some(TaskWork::Fused(fused)) = plan.tasks.first().map(|t| &t.work) else { return Ok(0) };
+    let name = op.name();
+    let address = |spot: &node::Spot| -> Result<numloom_cpu::Operand> {
+        let store = &nodes.stores[spot.store as usize].store;
+        let base = store.materialise().map_err(|e| ExecError::no_memory(e, name, Provenance::default()))?;
+        // SAFETY: a view's offset lies inside its store.
+        let ptr = unsafe { base.add(spot.view.offset) };
+        Ok(numloom_cpu::Operand { ptr, dtype: spot.view.dtype, strides: spot.view.strides.clone() })
+    };
+    let operands = fused.operands.iter().map(address).collect::<Result<Vec<_>>>()?;
+    let outputs = fused
+        .folded
+        .iter()
+        .map(|f| Ok(Output { operand: address(&f.spot)?, initial: f.initial }))
+        .collect::<Result<Vec<_>>>()?;
+    let reduced: SmallVec<[bool; 8]> = (0..fused.domain.len()).map(|a| fused.reduced >> a.min(63) & 1 == 1).collect();
+    let params = plan::param_values(fused, &nodes);
+    let launch =
+        Launch::new(&fused.compiled, &fused.domain, operands, params, &reduced, outputs, usize::MAX / 2, 1, false);
+    let mut flags = 0;
+    for (phase, &tiles) in launch.phases().iter().enumerate() {
+        for tile in 0..tiles {
+            // SAFETY: nothing recorded touches these stores (`is_possible`).
+            flags |= unsafe { launch.run(phase, tile) };
+        }
+    }
+    for p in &op.outs {
+        p.store.wrote();
+    }
+    Ok(flags)
+}
