@@ -151,6 +151,8 @@ def test_signals_are_handed_on(tmp_path, name):
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        # What a shell runs in the background ignores some of them, and so would everything below.
+        preexec_fn=lambda: signal.signal(getattr(signal, name), signal.SIG_DFL),
     )
     assert process.stdout.readline() == "ready\n"
     time.sleep(0.05)

@@ -380,3 +380,37 @@ def test_flat_warns():
     for index in (True, [1.0, 2.0]):
         with pytest.warns(DeprecationWarning):
             np.arange(4).flat[index]
+
+
+def test_masks_and_indices_that_numpy_changes_in_between():
+    """What was found of a mask or an index array is only good for as long as nothing has written to it."""
+    x = np.arange(100_000.0)
+    m = x % 2 == 0
+    first = x[m]
+    np.sync()
+    seen = numpy.asarray(m)
+    seen[1] = seen[3] = True
+    assert x[m].shape == (50_002,)
+    assert first.shape == (50_000,)
+    seen[5] = True
+    y = numpy.arange(100_000.0)
+    agree(x[m], y[seen])
+    x[m] = x[m] + 1
+    y[seen] += 1
+    agree(x, y)
+    index = np.array([5, 6, 7] * 30_000)
+    np.sync()
+    for value in (1.0, 2.0):
+        x[index] = value
+        y[5:8] = value
+        agree(x, y)
+    index[3] = -1
+    x[index] = 3.0
+    y[5:8] = y[-1] = 3.0
+    agree(x, y)
+    seen = numpy.asarray(index)
+    seen[0] = 10**6
+    with pytest.raises(IndexError, match="index 1000000 is out of bounds for axis 0 with size 100000"):
+        x[index] = 2.0
+        np.sync()
+    agree(x, y)

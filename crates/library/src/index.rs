@@ -10,6 +10,7 @@ use crate::{LibraryError, RawView};
 use numloom_ir::{DType, Dims};
 use smallvec::SmallVec;
 use std::ops::Range;
+use std::sync::{Arc, OnceLock};
 
 /// What to do with an index outside its axis.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -25,6 +26,9 @@ pub struct Indexing {
     axes: Dims,
     mode: Mode,
 }
+
+/// How far each checked piece of an index array reaches, for later operations with the same one.
+pub type Reaches = Arc<OnceLock<Box<[[i64; 2]]>>>;
 
 /// A base view and the index arrays into it.
 pub struct Indexed<'a> {

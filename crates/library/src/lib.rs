@@ -48,7 +48,7 @@ pub use few::{copied, count, insertion_place, integers, quantile, repeat_pieces,
 pub use few_products::{cross, outer};
 pub use fold::{BinaryFn, Fold};
 pub use gather::Take;
-pub use index::Mode;
+pub use index::{Mode, Reaches};
 pub use interpolate::interpolate;
 pub use matmul::MatMul;
 pub use matvec::dot_dense;

@@ -7,7 +7,7 @@ use crate::dealing::{Dealing, Dealt};
 use crate::element::with_size;
 use crate::fold::{Combine, Fold, with_fold};
 use crate::gather::{AHEAD, Rest, copy_run, prefetch};
-use crate::index::{BLOCK, Indexed, Indexing, Mode, Spread};
+use crate::index::{BLOCK, Indexed, Indexing, Mode, Reaches, Spread};
 use crate::latest::Latest;
 use crate::scratch::Scratch;
 use crate::vector::vectorized;
@@ -35,6 +35,12 @@ impl Put {
     pub fn new(axes: &[usize], mode: Mode) -> Put {
         Put { indexing: Indexing::new(axes, mode), kept: Kept::default() }
     }
+
+    /// With what is known of the only index array, or to be found out.
+    pub fn remembering(mut self, reaches: Reaches) -> Put {
+        self.kept.known = Some(reaches);
+        self
+    }
 }
 
 /// `x[index...] = op(x[index...], values)`, one position after another, repeated places included.
@@ -51,6 +57,8 @@ pub struct ScatterApply {
 struct Kept {
     /// How far each checked tile of the indices reaches.
     checked: Scratch,
+    /// The same, from an operation before or for one after.
+    known: Option<Reaches>,
     dealt: Dealt,
     latest: Scratch,
 }
@@ -136,8 +144,8 @@ fn cut(indexed: &Indexed, values: &RawView) -> Cut {
     }
 }
 
-fn phases(indexed: &Indexed, values: &RawView) -> SmallVec<[usize; 4]> {
-    let check = indexed.check_tiles();
+fn phases(indexed: &Indexed, values: &RawView, kept: &Kept) -> SmallVec<[usize; 4]> {
+    let check = if kept.known(indexed).is_some() { 0 } else { indexed.check_tiles() };
     match cut(indexed, values) {
         Cut::Nothing => smallvec![check, 0],
         Cut::Whole => smallvec![check, 1],
@@ -169,9 +177,21 @@ impl Kept {
         Ok(phase == 1)
     }
 
+    /// What an operation before has found.
+    fn known(&self, indexed: &Indexed) -> Option<&[[i64; 2]]> {
+        let known = self.known.as_ref()?.get()?;
+        (known.len() == indexed.check_tiles()).then_some(known)
+    }
+
     /// Between which offsets the positions of each piece lie.
     unsafe fn reaches(&self, indexed: &Indexed) -> Result<SmallVec<[[isize; 2]; 16]>, LibraryError> {
-        let reaches = std::slice::from_raw_parts(self.checked.get(indexed.check_tiles())?, indexed.check_tiles());
+        let reaches = match self.known(indexed) {
+            Some(known) => known,
+            None => std::slice::from_raw_parts(self.checked.get(indexed.check_tiles())?, indexed.check_tiles()),
+        };
+        if let Some(known) = &self.known {
+            known.get_or_init(|| reaches.into());
+        }
         Ok((0..indexed.check_pieces()).map(|part| indexed.reach(reaches, part)).collect())
     }
 
@@ -347,7 +367,8 @@ impl LibraryOp for Put {
     }
 
     fn phases(&self, args: &Args) -> SmallVec<[usize; 4]> {
-        indexed(&self.indexing, args, self.name()).map_or(smallvec![1], |i| phases(&i, &args.ins[args.ins.len() - 1]))
+        indexed(&self.indexing, args, self.name())
+            .map_or(smallvec![1], |i| phases(&i, &args.ins[args.ins.len() - 1], &self.kept))
     }
 
     unsafe fn run(&self, args: &Args, phase: usize, tile: usize) -> Result<(), LibraryError> {
@@ -399,7 +420,8 @@ impl LibraryOp for ScatterApply {
     }
 
     fn phases(&self, args: &Args) -> SmallVec<[usize; 4]> {
-        indexed(&self.indexing, args, self.name()).map_or(smallvec![1], |i| phases(&i, &args.ins[args.ins.len() - 1]))
+        indexed(&self.indexing, args, self.name())
+            .map_or(smallvec![1], |i| phases(&i, &args.ins[args.ins.len() - 1], &self.kept))
     }
 
     unsafe fn run(&self, args: &Args, phase: usize, tile: usize) -> Result<(), LibraryError> {

@@ -228,6 +228,8 @@ fn set_masked(py: Python<'_>, x: &Array, mask: &Array, from: Source) -> PyResult
 
 /// Masks of up to this many elements are counted in the call.
 const COUNTED_HERE: usize = 4096;
+/// Indices of an index array whose reach is worth remembering.
+const REMEMBERED: usize = 1 << 16;
 
 /// Values as many as the mask has trues; 0-d when one stands for all.
 fn fit_to_mask(py: Python<'_>, mask: &Array, mut values: Array) -> PyResult<Array> {
@@ -345,7 +347,12 @@ fn scatter(py: Python<'_>, x: &Array, plan: &Plan, from: Source) -> PyResult<()>
     let mut ins: SmallVec<[&Array; 4]> = indices.iter().collect();
     ins.push(&spread);
     let base = x.with_view(plan.base());
-    let op = Put::new(&plan.axes(), Mode::Raise);
+    let mut op = Put::new(&plan.axes(), Mode::Raise);
+    if let [index] = &indices[..]
+        && index.view.size() >= REMEMBERED
+    {
+        op = op.remembering(record::reaches_of(index, base.view.shape[0]));
+    }
     record::library(Box::new(op), &ins, &[&base], || provenance::here(py)).map_err(|e| errors::raise(py, e))?;
     Ok(())
 }

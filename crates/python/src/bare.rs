@@ -1,11 +1,12 @@
 //! Attributes and methods of `ndarray` whose work takes less time than PyO3's bookkeeping around it: plain calls on
 //! exactly our class, of known length. Everything else goes to the attribute or method that PyO3 made.
 
+use crate::create;
 use crate::handle::{self, NdArray};
 use crate::layout;
 use crate::numpy_api::api;
 use crate::object;
-use crate::slots::{answer, held, tried};
+use crate::slots::{answer, definition, held, positional, tried};
 use numloom_ir::view::{Order, dense_strides};
 use numloom_ir::{DType, Dims, Value, View};
 use numloom_runtime::record;
@@ -152,20 +153,14 @@ macro_rules! methods {
                 ) -> *mut ffi::PyObject {
                     let py = Python::assume_attached();
                     if names.is_null() {
-                        let args: Objects = if n == 0 { &[] } else { std::slice::from_raw_parts(args, n as usize) };
-                        if let Some(done) = tried(|| $call(py, x, plain(x)?, args)) {
+                        if let Some(done) = tried(|| $call(py, x, plain(x)?, positional(args, n))) {
                             return answer(py, done);
                         }
                     }
                     call_original(&ORIGINAL, x, args, n, names)
                 }
                 replace(class, $name, &ORIGINAL, |doc| {
-                    let def = Box::leak(Box::new(ffi::PyMethodDef {
-                        ml_name: concat!($name, "\0").as_ptr().cast::<c_char>(),
-                        ml_meth: ffi::PyMethodDefPointer { PyCFunctionFastWithKeywords: call },
-                        ml_flags: ffi::METH_FASTCALL | ffi::METH_KEYWORDS,
-                        ml_doc: doc.into_raw(),
-                    }));
+                    let def = definition(concat!($name, "\0"), call, doc.into_raw());
                     // SAFETY: a class and a definition that stays.
                     unsafe { ffi::PyDescr_NewMethod(class.as_type_ptr(), def) }
                 })?;
@@ -190,8 +185,7 @@ macro_rules! functions {
                     names: *mut ffi::PyObject,
                 ) -> *mut ffi::PyObject {
                     let py = Python::assume_attached();
-                    let positional: Objects = if n == 0 { &[] } else { std::slice::from_raw_parts(args, n as usize) };
-                    let done = tried(|| $call(py, positional, only_dtype(py, names, args.offset(n))?));
+                    let done = tried(|| $call(py, positional(args, n), only_dtype(py, names, args.offset(n))?));
                     match done {
                         Some(done) => answer(py, done),
                         None => PyObject_Vectorcall(ORIGINAL.pointer(), args, n as usize, names),
@@ -199,12 +193,7 @@ macro_rules! functions {
                 }
                 let was = package.getattr($name)?;
                 let doc = function_doc($name, &was)?;
-                let def = Box::leak(Box::new(ffi::PyMethodDef {
-                    ml_name: concat!($name, "\0").as_ptr().cast::<c_char>(),
-                    ml_meth: ffi::PyMethodDefPointer { PyCFunctionFastWithKeywords: call },
-                    ml_flags: ffi::METH_FASTCALL | ffi::METH_KEYWORDS,
-                    ml_doc: doc.into_raw(),
-                }));
+                let def = definition(concat!($name, "\0"), call, doc.into_raw());
                 let _ = ORIGINAL.0.set(was.unbind());
                 // SAFETY: a definition that stays, the module and its name.
                 let made = unsafe {
@@ -474,6 +463,7 @@ functions! {
     "asarray" asarray
     "empty" empty
     "zeros" zeros
+    "ones" ones
     "empty_like" empty_like
 }
 
@@ -508,7 +498,23 @@ unsafe fn empty(py: Python<'_>, args: Objects<'_>, dtype: Option<DType>) -> Answ
 
 unsafe fn zeros(py: Python<'_>, args: Objects<'_>, dtype: Option<DType>) -> Answer {
     let (dtype, shape) = wanted(py, args, dtype)?;
-    Some(handle::wrap(py, record::new_small(dtype, shape, true)?))
+    match record::new_small(dtype, shape.clone(), true) {
+        Some(made) => Some(handle::wrap(py, made)),
+        None => uniform(py, dtype, &shape, 0),
+    }
+}
+
+unsafe fn ones(py: Python<'_>, args: Objects<'_>, dtype: Option<DType>) -> Answer {
+    let (dtype, shape) = wanted(py, args, dtype)?;
+    uniform(py, dtype, &shape, 1)
+}
+
+/// A new array of one value.
+fn uniform(py: Python<'_>, dtype: DType, shape: &Dims, value: i128) -> Answer {
+    // One too big to have is refused elsewhere.
+    numloom_ir::view::checked_size(shape)?.checked_mul(dtype.size()).filter(|&n| n <= isize::MAX as usize)?;
+    let view = View::dense(dtype, shape, Order::C);
+    Some(create::filled(py, view, Value::from_i128(dtype, value)).and_then(|made| handle::wrap(py, made)))
 }
 
 unsafe fn empty_like(py: Python<'_>, args: Objects<'_>, dtype: Option<DType>) -> Answer {

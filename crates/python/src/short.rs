@@ -3,7 +3,7 @@
 
 use crate::handle::{self, NdArray};
 use crate::numpy_api::api;
-use crate::slots::{answer, held, tried};
+use crate::slots::{answer, definition, held, positional, tried};
 use crate::{object, short_making as making, short_numbers as numbers, short_order as order};
 use numloom_ir::Value;
 use numloom_library::Run;
@@ -12,7 +12,7 @@ use numloom_runtime::record::{self, Near};
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
-use std::ffi::{CStr, c_char};
+use std::ffi::CStr;
 
 /// What a short way made. It becomes an object after the short way is over: making one may run Python code, which
 /// nothing may that holds `record::still`.
@@ -46,8 +46,7 @@ pub struct Given<'a> {
 
 impl<'a> Given<'a> {
     unsafe fn new(py: Python<'a>, args: *const *mut ffi::PyObject, n: isize, names: *mut ffi::PyObject) -> Given<'a> {
-        let positional = if n == 0 { &[] } else { std::slice::from_raw_parts(args, n as usize) };
-        Given { py, positional, names, named: args.wrapping_offset(n) }
+        Given { py, positional: positional(args, n), names, named: args.wrapping_offset(n) }
     }
 
     pub fn has_names(&self) -> bool {
@@ -88,13 +87,7 @@ macro_rules! short_ways {
                         None => py.None().into_ptr(),
                     }
                 }
-                // Functions point to their definition for ever.
-                let def = Box::leak(Box::new(ffi::PyMethodDef {
-                    ml_name: concat!($name, "\0").as_ptr().cast::<c_char>(),
-                    ml_meth: ffi::PyMethodDefPointer { PyCFunctionFastWithKeywords: call },
-                    ml_flags: ffi::METH_FASTCALL | ffi::METH_KEYWORDS,
-                    ml_doc: std::ptr::null(),
-                }));
+                let def = definition(concat!($name, "\0"), call, std::ptr::null());
                 let none = std::ptr::null_mut();
                 // SAFETY: a definition that stays.
                 let made = unsafe { Bound::from_owned_ptr_or_err(m.py(), ffi::PyCFunction_NewEx(def, none, none))? };

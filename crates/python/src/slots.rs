@@ -12,7 +12,7 @@ use pyo3::Borrowed;
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::PyType;
-use std::ffi::{c_int, c_ulong, c_void};
+use std::ffi::{c_char, c_int, c_ulong, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -113,6 +113,29 @@ pub unsafe fn held<'a, 'py>(py: Python<'py>, object: *mut ffi::PyObject) -> Borr
 #[inline]
 pub fn tried<T>(run: impl FnOnce() -> Option<T>) -> Option<T> {
     catch_unwind(AssertUnwindSafe(run)).ok().flatten()
+}
+
+/// The arguments of a call that have no name.
+///
+/// # Safety
+/// `args` are the arguments of the call at hand, `n` of them without a name.
+#[inline(always)]
+pub unsafe fn positional<'a>(args: *const *mut ffi::PyObject, n: isize) -> &'a [*mut ffi::PyObject] {
+    if n == 0 { &[] } else { std::slice::from_raw_parts(args, n as usize) }
+}
+
+/// A function's definition, to which it points for ever. `name` and `doc` end with a zero, and stay.
+pub fn definition(
+    name: &'static str,
+    call: ffi::PyCFunctionFastWithKeywords,
+    doc: *const c_char,
+) -> &'static mut ffi::PyMethodDef {
+    Box::leak(Box::new(ffi::PyMethodDef {
+        ml_name: name.as_ptr().cast(),
+        ml_meth: ffi::PyMethodDefPointer { PyCFunctionFastWithKeywords: call },
+        ml_flags: ffi::METH_FASTCALL | ffi::METH_KEYWORDS,
+        ml_doc: doc,
+    }))
 }
 
 /// What a slot answers: an object, or null with the exception set.

@@ -3,6 +3,7 @@
 use crate::array::{Array, UNSIZED};
 use crate::cursor::Cursor;
 use crate::error::ExecError;
+use crate::ledger::TRACKED;
 use crate::lines::{self, slot};
 use crate::near;
 use crate::node::is_unsized;
@@ -137,10 +138,7 @@ pub fn map_new(op: ScalarOp, lp: u8, ins: &[Operand]) -> Option<Result<(Array, u
             Operand::Array(a) => lines::run(a, want, &like.view.shape, k)?,
         };
     }
-    let store = match Store::to_fill(n * dtype.size()) {
-        Ok(s) => s,
-        Err(e) => return Some(Err(ExecError::no_memory(e, op.name(), Provenance::default()))),
-    };
+    let store = room(n, *dtype)?;
     let to = store.ptr();
     fp_clear();
     // SAFETY: the inputs are dense over `n` elements (or one), the output is new; values live in `ins`.
@@ -153,6 +151,14 @@ pub fn map_new(op: ScalarOp, lp: u8, ins: &[Operand]) -> Option<Result<(Array, u
         strides: dense_strides(dtype.size(), &like.view.shape, Order::C),
     };
     Some(Ok((Array::first(store, view), flags)))
+}
+
+/// Memory for the result of an operation that runs at once, unless it is of a size whose line is kept: such an array is
+/// made by `record::empty_view`.
+#[inline]
+fn room(n: usize, dtype: DType) -> Option<Arc<Store>> {
+    let nbytes = n * dtype.size();
+    if nbytes < TRACKED { Store::to_fill(nbytes).ok() } else { None }
 }
 
 /// Runs a block loop over `n` elements, `size` bytes each in the result.
@@ -195,7 +201,7 @@ pub fn select_new(mask: &Array, yes: Operand, no: Operand, dtype: DType) -> Opti
         Operand::Array(a) => dense_run(a, dtype, shape),
     };
     let args = [dense_run(mask, DType::Bool, shape)?, run(&yes)?, run(&no)?];
-    let store = Store::to_fill(n * dtype.size()).ok()?;
+    let store = room(n, dtype)?;
     let to = store.ptr();
     // SAFETY: the inputs are dense over `n` elements (or one), the output is new.
     unsafe { in_blocks(select_fn(dtype.size()), n, args, to, dtype.size()) };
@@ -214,14 +220,14 @@ pub fn cast_small(a: &Array, to: DType) -> Option<(Array, u8)> {
     let store = match dense_run(a, a.view.dtype, shape) {
         // SAFETY, of both: the input has `n` elements, the output is new.
         Some(from) => {
-            let store = Store::to_fill(n * to.size()).ok()?;
+            let store = room(n, to)?;
             fp_clear();
             flags = unsafe { in_blocks(cast_fn(a.view.dtype, to), n, [from], store.ptr(), to.size()) } | fp_status();
             store
         }
         None if to == a.view.dtype => {
             let (&[stride], Some(from)) = (a.view.strides.as_slice(), near::there(a)) else { return None };
-            let store = Store::to_fill(n * size).ok()?;
+            let store = room(n, to)?;
             unsafe { gather(size, n, from.ptr, stride, store.ptr()) };
             store
         }
@@ -237,7 +243,7 @@ pub fn iota_new(start: &Value, step: &Value, n: usize) -> Option<Array> {
         return None;
     }
     let dtype = start.dtype;
-    let store = Store::to_fill(n * dtype.size()).ok()?;
+    let store = room(n, dtype)?;
     for at in (0..n).step_by(BLOCK) {
         // SAFETY: the store has room for `n` elements and nobody else has seen it.
         unsafe {
@@ -286,11 +292,20 @@ pub fn run_small(op: MapOp, ins: &[Operand], out: &Array) -> Option<Result<u8>> 
     // SAFETY: offset and extent lie inside the store, and nothing recorded touches it; inputs as in `map_new`.
     let flags = unsafe {
         let to = if in_place { base.add(out.view.offset) } else { slot(args.len()) };
-        let flags = f(n, args.as_ptr(), &to) | fp_status();
-        if !in_place {
-            lines::put(&out.view, to, base);
+        let one = (op == MapOp::Copy && !in_place && args[0].step == 0).then_some(args[0].ptr);
+        match one {
+            Some(value) if types[0] == out.view.dtype => {
+                lines::fill(&out.view, value, base);
+                0
+            }
+            _ => {
+                let flags = f(n, args.as_ptr(), &to) | fp_status();
+                if !in_place {
+                    lines::put(&out.view, to, base);
+                }
+                flags
+            }
         }
-        flags
     };
     out.store.wrote();
     stats::count_inline(op.name());
@@ -382,7 +397,7 @@ pub fn take_small(x: &Array, index: &Array) -> Option<Array> {
     }
     let from = dense_run(x, x.view.dtype, &x.view.shape)?;
     let places = dense_run(index, DType::I64, &index.view.shape)?;
-    let store = Store::to_fill(n * x.view.dtype.size()).ok()?;
+    let store = room(n, x.view.dtype)?;
     let to = store.ptr();
     // SAFETY: `n` dense indices, each checked before it is used; the result has `n` elements.
     let all = unsafe {

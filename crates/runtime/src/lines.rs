@@ -47,6 +47,28 @@ pub fn takes_results(v: &View) -> bool {
     is_dense(v) || v.ndim() == 1
 }
 
+/// Writes one value to every element of a line.
+///
+/// # Safety
+/// `base` is the address of the view's store, which nothing else touches; the value is of the view's type.
+pub unsafe fn fill(v: &View, value: *const u8, base: *mut u8) {
+    unsafe fn all<T: Copy>(n: usize, stride: isize, value: *const u8, to: *mut u8) {
+        let value = value.cast::<T>().read_unaligned();
+        for i in 0..n as isize {
+            to.offset(i * stride).cast::<T>().write_unaligned(value);
+        }
+    }
+    let (&[n], &[stride]) = (v.shape.as_slice(), v.strides.as_slice()) else { return };
+    let to = base.add(v.offset);
+    match v.dtype.size() {
+        1 => all::<u8>(n, stride, value, to),
+        2 => all::<u16>(n, stride, value, to),
+        4 => all::<u32>(n, stride, value, to),
+        8 => all::<u64>(n, stride, value, to),
+        _ => all::<u128>(n, stride, value, to),
+    }
+}
+
 /// Writes a line's elements, computed in a slot, to where they belong.
 ///
 /// # Safety

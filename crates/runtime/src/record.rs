@@ -16,12 +16,12 @@ use crate::reserved;
 use crate::rows;
 use crate::small;
 use crate::spill;
-use crate::store::{LastPack, MadeBy, MadeFrom, Origin, Store, Symbol};
+use crate::store::{Found, LastUse, MadeBy, MadeFrom, Origin, Store, Symbol};
 use crate::sync;
 use crate::window::WINDOW;
 use numloom_ir::view::Order;
 use numloom_ir::{DType, Dims, Overlap, ScalarOp, Strides, Value, View};
-use numloom_library::{Args, Clock, CountTrue, LibraryError, LibraryOp, Pack, Unpack};
+use numloom_library::{Args, Clock, CountTrue, LibraryError, LibraryOp, Pack, Reaches, Unpack};
 use numloom_loops::{fp_clear, fp_status};
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -507,18 +507,43 @@ fn count_now(mask: &Array) -> Result<usize> {
 
 /// The length that arrays packed with this mask, as it is now, have.
 fn symbol_of(mask: &Array) -> Symbol {
-    let mut last = mask.store.last_pack.lock();
-    let version = mask.store.version();
+    let known = |found: &Found| match found {
+        Found::Length(symbol) => symbol.upgrade(),
+        Found::Reaches(..) => None,
+    };
+    found_before(mask, known, || {
+        let symbol = Symbol::default();
+        (Found::Length(Arc::downgrade(&symbol)), symbol)
+    })
+}
+
+/// How far the indices of an index array into an axis of this extent reach, for the operation that finds out and for
+/// all after it that find the array as it is now.
+pub fn reaches_of(index: &Array, extent: usize) -> Reaches {
+    let known = |found: &Found| match found {
+        Found::Reaches(of, reaches) if *of == extent => Some(reaches.clone()),
+        _ => None,
+    };
+    found_before(index, known, || {
+        let reaches = Reaches::default();
+        (Found::Reaches(extent, reaches.clone()), reaches)
+    })
+}
+
+/// What is known of an array as it is now, or the beginning of it.
+fn found_before<R>(a: &Array, known: impl Fn(&Found) -> Option<R>, begin: impl FnOnce() -> (Found, R)) -> R {
+    let mut last = a.store.last_use.lock();
+    let version = a.store.version();
     if let Some(l) = &*last
         && l.version == version
-        && l.view == mask.view
-        && let Some(s) = l.symbol.upgrade()
+        && l.view == a.view
+        && let Some(found) = known(&l.found)
     {
-        return s;
+        return found;
     }
-    let symbol = Symbol::default();
-    *last = Some(Box::new(LastPack { version, view: mask.view.clone(), symbol: Arc::downgrade(&symbol) }));
-    symbol
+    let (found, answer) = begin();
+    *last = Some(Box::new(LastUse { version, view: a.view.clone(), found }));
+    answer
 }
 
 fn packed_array(dtype: DType, mask: &Array, axis: Option<usize>, symbol: &Symbol, at: Provenance) -> Array {

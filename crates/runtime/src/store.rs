@@ -13,6 +13,7 @@ use crate::spill;
 use crate::task::Task;
 use numloom_ir::view::Order;
 use numloom_ir::{DType, ScalarOp, Value, View};
+use numloom_library::Reaches;
 use parking_lot::Mutex;
 use smallvec::SmallVec;
 use std::alloc::Layout;
@@ -47,8 +48,8 @@ pub struct Store {
     pub(crate) origin: Option<Arc<Origin>>,
     /// Why it has no contents.
     pub(crate) error: OnceLock<Arc<ExecError>>,
-    /// The last boolean index with this store as the mask, to know its length again.
-    pub(crate) last_pack: Mutex<Option<Box<LastPack>>>,
+    /// The last index with this store as the mask or the index array, to know again what was found.
+    pub(crate) last_use: Mutex<Option<Box<LastUse>>>,
     /// For a truth array: what computed it, to recognise the same mask written twice (`z[~m] = z[~m] - 1`).
     pub(crate) made_by: OnceLock<Box<MadeBy>>,
     /// Memory that belongs to somebody else, kept alive by this.
@@ -109,11 +110,18 @@ impl PartialEq for MadeFrom {
     }
 }
 
-/// Version and view of a mask when it was last used, and the length that had.
-pub(crate) struct LastPack {
+/// Version and view of a mask or an index array when it was last used, and what was found then.
+pub(crate) struct LastUse {
     pub version: u64,
     pub view: View,
-    pub symbol: std::sync::Weak<OnceLock<usize>>,
+    pub found: Found,
+}
+
+pub(crate) enum Found {
+    /// How many elements of a mask are true.
+    Length(std::sync::Weak<OnceLock<usize>>),
+    /// How far indices into an axis of this extent reach.
+    Reaches(usize, Reaches),
 }
 
 /// Contents of at most this many bytes come straight from the heap, uncounted: they are many and short-lived.
@@ -198,7 +206,7 @@ impl Store {
             symbol: None,
             origin: None,
             error: OnceLock::new(),
-            last_pack: Mutex::new(None),
+            last_use: Mutex::new(None),
             made_by: OnceLock::new(),
             owner: None,
             mark: AtomicU64::new(0),
@@ -271,8 +279,13 @@ impl Store {
         s
     }
 
+    /// A number that is another one after every write; 0 before the first. While foreign code may write it is another
+    /// one whenever somebody asks.
     #[inline]
     pub fn version(&self) -> u64 {
+        if self.exposed.load(Ordering::Acquire) > 0 {
+            self.wrote();
+        }
         self.version.load(Ordering::Relaxed)
     }
 
@@ -444,7 +457,7 @@ impl Store {
     /// Nobody can see the contents any more: no handle, no operation on its way. A mask may still be asked for by what
     /// was packed with it.
     pub(crate) fn is_forgotten(&self) -> bool {
-        self.is_private(0, 0) && self.owner.is_none() && !self.is_bare() && self.last_pack.lock().is_none()
+        self.is_private(0, 0) && self.owner.is_none() && !self.is_bare() && self.last_use.lock().is_none()
     }
 
     /// Gives the memory back. Nobody may read the contents any more.

@@ -124,6 +124,7 @@ pub struct Exposure(Array);
 /// Foreign code may write, so what was recorded to read the bytes before is waited for.
 pub fn expose(a: &Array) -> Exposure {
     wait_until_idle(&a.store);
+    a.store.wrote();
     a.store.exposed.fetch_add(1, Ordering::AcqRel);
     Exposure(a.clone())
 }
@@ -131,6 +132,7 @@ pub fn expose(a: &Array) -> Exposure {
 /// As `expose`, and for as long as the store lives.
 pub fn expose_for_good(store: &Store) {
     wait_until_idle(store);
+    store.wrote();
     store.exposed.fetch_add(1, Ordering::AcqRel);
 }
 

@@ -4,6 +4,7 @@
 
 use crate::primitives::atomic::{AtomicUsize, Ordering};
 use crate::{Job, Scheduler, Task};
+use shuttle::rand::Rng;
 use std::sync::Arc;
 
 /// Where a job goes wrong on purpose.
@@ -95,6 +96,11 @@ impl Job for Checked {
         }
         self.go_wrong(Trouble::BindFails, Trouble::BindPanics)?;
         Ok(self.phases)
+    }
+
+    /// Rightly or not: nothing may depend on it.
+    fn is_short(&self) -> bool {
+        shuttle::rand::thread_rng().gen_bool(0.3)
     }
 
     fn phases(bound: &Self::Bound) -> &[usize] {
