@@ -459,3 +459,23 @@ def test_fused_work_names_the_operation_that_warns(program):
             numpy.asarray(program(module, x, y))
         heard[module] = sorted({(str(w.message), w.lineno, w.filename) for w in caught})
     assert heard[np] == heard[numpy]
+
+
+def test_programs_that_want_every_result_at_once_get_it():
+    x = np.arange(20_000.0)
+    np.sync()
+    for _ in range(20):
+        np.sync(x + 1)
+    with Counted() as count:
+        for k in range(20):
+            np.sync(x * k)
+    assert count["inline"] == 20
+    assert count["tasks"] == 0
+    # A loop whose results nobody looks at is deferred again, and becomes one task.
+    with Counted() as count:
+        y = x
+        for _ in range(50):
+            y = y * 0.5 + x
+        np.sync(y)
+    assert count["tasks"] == 1
+    assert count["inline"] <= 5

@@ -87,7 +87,7 @@ pub fn axis_error(py: Python<'_>, axis: isize, ndim: usize) -> PyErr {
 /// Waits for the array's contents and raises what failed; other threads run meanwhile, and Ctrl-C ends the wait.
 #[inline]
 pub fn sync(py: Python<'_>, array: &Array) -> PyResult<()> {
-    if !record::is_ready(array) {
+    if !record::is_there(array) {
         wait(py, |interrupted| record::sync(array, interrupted))?;
     }
     fperr::emit_reports(py)

@@ -37,6 +37,12 @@ pub fn sync_point() {
     }
 }
 
+/// A value was computed at once. Who knows whether the program looks at it.
+#[inline]
+pub fn value() {
+    SINCE.store(0, Relaxed);
+}
+
 /// Whether an operation on so many elements runs at once if its arrays are there.
 #[inline]
 pub fn runs_at_once(elements: usize) -> bool {

@@ -31,7 +31,8 @@ pub use crate::explain::explain;
 pub use crate::memory::{is_tight, looked_for_garbage};
 pub use crate::spill::inline as still;
 pub use crate::sync::{
-    Exposure, data, expose, expose_for_good, is_ready, look, resolve, sync, sync_all, take_fp_reports, wait_until_idle,
+    Exposure, data, expose, expose_for_good, is_ready, is_there, look, resolve, sync, sync_all, take_fp_reports,
+    wait_until_idle,
 };
 
 type Result<T> = std::result::Result<T, ExecError>;
@@ -338,6 +339,9 @@ pub fn reduce(
     let at_once = if out.view.size() == 1 { prompt::gives_value(elements) } else { prompt::runs_at_once(elements) };
     if at_once && inline::is_free(elements, std::iter::once(input).chain(mask), &[out]) {
         inline::counted(op.name());
+        if out.view.size() == 1 {
+            prompt::value();
+        }
         if mask.is_none()
             && let Some(done) = folds::fold_whole(op, lp, input, axes, out, initial)
                 .or_else(|| folds::fold_axis(op, lp, input, axes, out, initial))

@@ -52,6 +52,7 @@ pub fn dot(a: &Array, b: &Array) -> Option<Value> {
         return None;
     }
     let mut sum = 0u64;
+    prompt::value();
     // SAFETY: both are dense over `n` aligned elements.
     let known = unsafe { numloom_library::dot_dense(dtype, x.ptr, y.ptr, n, (&raw mut sum).cast()) };
     stats::count_inline("dot");

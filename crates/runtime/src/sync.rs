@@ -63,13 +63,18 @@ pub(crate) fn wait_for(store: &Arc<Store>, interrupted: impl Fn() -> bool) -> Re
     }
 }
 
-/// Whether the contents are there without waiting, for a caller who looks at them then.
+/// Whether the contents are there without waiting.
 pub fn is_ready(a: &Array) -> bool {
-    let ready = a.store.is_settled() && a.symbol().is_none() && !a.store.is_broken();
-    if ready {
+    a.store.is_settled() && a.symbol().is_none() && !a.store.is_broken()
+}
+
+/// The same, for a caller who wants them now.
+pub fn is_there(a: &Array) -> bool {
+    let there = is_ready(a);
+    if there {
         prompt::sync_point();
     }
-    ready
+    there
 }
 
 /// Waits for everything recorded so far.
