@@ -108,6 +108,7 @@ short_ways! {
     "vstack" making::vstack;
     "stack" making::stack;
     "repeat" making::repeat;
+    "take" making::take;
     "tile" making::tile;
     "interp" numbers::interp;
     "convolve" numbers::convolve;

@@ -40,6 +40,11 @@ pub unsafe fn ones_like(given: &Given) -> Option<Made> {
     Some(Made::Array(made))
 }
 
+pub unsafe fn take(given: &Given) -> Option<Made> {
+    let [a, indices] = given.bind([c"a", c"indices"])?;
+    Some(Made::Array(record::take_small(&ours(a)?.array, &ours(indices)?.array)?))
+}
+
 /// Zeros, and where the first element of the k-th diagonal is, its step and its length.
 unsafe fn diagonal(
     dtype: DType,
