@@ -71,7 +71,9 @@ fn main() {
         }
     }
     println!("{:<34}{:>12}{:>12}", "fold", "dense", "n=10 call");
-    for (op, codes) in [(ScalarOp::Add, "blefdD"), (ScalarOp::Maximum, "blefd"), (ScalarOp::LogicalOr, "?f")] {
+    for (op, codes) in
+        [(ScalarOp::Add, "blefdD"), (ScalarOp::Maximum, "blefd"), (ScalarOp::Fmin, "fd"), (ScalarOp::LogicalOr, "?f")]
+    {
         for dtype in codes.chars().filter_map(DType::from_code) {
             let f = op.loop_for(dtype).and_then(|lp| fold_fn(op, lp)).expect("a fold");
             let (a, mut out) = (ones(dtype), [0u8; 16]);

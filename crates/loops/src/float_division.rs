@@ -4,11 +4,13 @@
 //! `fma(-t, b, a)` is the remainder exactly, or exactly one divisor away from it. A chunk with any
 //! other element (huge quotients, zeros to divide by, infinities, NaN) goes through `fmod`, element by element.
 
+use crate::chunks::{CHUNK, ChunkLoop, in_chunks};
 use crate::fp_status::Quiet;
 use crate::isa::{Isa, for_each_isa};
 use crate::kernels::{FloorPair, floor_pair};
-use crate::map::{Feed, Run, Value};
+use crate::map::Feed;
 use crate::{BlockFn, In};
+use std::marker::PhantomData;
 
 /// Which parts of a division a loop writes.
 pub(crate) trait Wanted: 'static {
@@ -76,69 +78,53 @@ fn slow<T: Divide, W: Wanted>(a: T, b: T) -> (T, T) {
     } else if !W::REMAINDER && b.is_zero() {
         (a / b, a)
     } else {
-        floor_pair(a, b)
+        // A quotient that nobody wants must not be computed: it raises.
+        let (quotient, remainder) = floor_pair(a, b);
+        (if W::FLOOR { quotient } else { a }, remainder)
     }
 }
 
-const CHUNK: usize = 32;
+/// A loop that writes the parts wanted; between chunks the exceptions are hidden.
+struct Parts<W> {
+    quiet: Quiet,
+    wanted: PhantomData<W>,
+}
 
-#[inline(always)]
-unsafe fn divide_runs<T: Divide, W: Wanted>(
-    n: usize,
-    a: impl Feed<T>,
-    b: impl Feed<T>,
-    quotients: *mut T,
-    remainders: *mut T,
-) {
-    let mut quiet = Quiet::begin();
-    for start in (0..n).step_by(CHUNK) {
-        let length = (n - start).min(CHUNK);
-        let (mut x, mut y) = ([T::ONE; CHUNK], [T::ONE; CHUNK]);
-        if length == CHUNK {
-            for j in 0..CHUNK {
-                (x[j], y[j]) = (a.get(start + j), b.get(start + j));
-            }
-        } else {
-            for j in 0..length {
-                (x[j], y[j]) = (a.get(start + j), b.get(start + j));
-            }
-        }
+impl<T: Divide, W: Wanted> ChunkLoop<T> for Parts<W> {
+    const ONE: T = T::ONE;
+    const OUTS: usize = if W::FLOOR && W::REMAINDER { 2 } else { 1 };
+
+    #[inline(always)]
+    unsafe fn chunk(&mut self, a: impl Feed<T>, b: impl Feed<T>, outs: [*mut T; 2]) {
         let (mut q, mut r) = ([T::ONE; CHUNK], [T::ONE; CHUNK]);
         let mut good = true;
         for j in 0..CHUNK {
-            let (fmod, exact) = x[j].quick_fmod(y[j]);
+            let (x, y) = (a.get(j), b.get(j));
+            let (fmod, exact) = x.quick_fmod(y);
             good &= exact;
-            (q[j], r[j]) = if W::TRUNCATED { (fmod, fmod) } else { x[j].floor_pair_of_finite(y[j], fmod) };
+            (q[j], r[j]) = if W::TRUNCATED { (fmod, fmod) } else { x.floor_pair_of_finite(y, fmod) };
         }
         if !good {
-            quiet.end();
-            for j in 0..length {
-                (q[j], r[j]) = slow::<T, W>(x[j], y[j]);
+            self.quiet.end();
+            for j in 0..CHUNK {
+                (q[j], r[j]) = slow::<T, W>(a.get(j), b.get(j));
             }
-            quiet = Quiet::begin();
+            self.quiet = Quiet::begin();
         }
-        let bytes = length * size_of::<T>();
         if W::FLOOR {
-            std::ptr::copy_nonoverlapping(q.as_ptr().cast::<u8>(), quotients.add(start).cast(), bytes);
+            std::ptr::copy_nonoverlapping(q.as_ptr().cast::<u8>(), outs[0].cast(), size_of::<[T; CHUNK]>());
         }
         if W::REMAINDER || W::TRUNCATED {
-            std::ptr::copy_nonoverlapping(r.as_ptr().cast::<u8>(), remainders.add(start).cast(), bytes);
+            std::ptr::copy_nonoverlapping(r.as_ptr().cast::<u8>(), outs[1].cast(), size_of::<[T; CHUNK]>());
         }
     }
-    quiet.end();
 }
 
 #[inline(always)]
 unsafe fn body<T: Divide, W: Wanted>(n: usize, ins: *const In, outs: *const *mut u8) -> u8 {
-    let (a, b, first) = (*ins, *ins.add(1), (*outs).cast::<T>());
-    let second = if W::FLOOR && W::REMAINDER { (*outs.add(1)).cast::<T>() } else { first };
-    let (pa, pb) = (a.ptr.cast::<T>(), b.ptr.cast::<T>());
-    match (a.step != 0, b.step != 0) {
-        (true, true) => divide_runs::<T, W>(n, Run(pa), Run(pb), first, second),
-        (true, false) => divide_runs::<T, W>(n, Run(pa), Value(pb.read_unaligned()), first, second),
-        (false, true) => divide_runs::<T, W>(n, Value(pa.read_unaligned()), Run(pb), first, second),
-        (false, false) => divide_runs::<T, W>(n, Value(pa.read_unaligned()), Value(pb.read_unaligned()), first, second),
-    }
+    let mut parts = Parts::<W> { quiet: Quiet::begin(), wanted: PhantomData };
+    in_chunks::<T, _>(n, ins, outs, &mut parts);
+    parts.quiet.end();
     0
 }
 

@@ -72,6 +72,76 @@ unsafe fn lanes<T: Element, K: Two<T, T, Out = T>, const N: usize>(n: usize, run
     sums[0]
 }
 
+/// Lanes of folds whose elements are compared or tested.
+const LANES: usize = 64;
+
+/// The smaller or larger of two floats, once as if there were no NaN.
+pub(crate) trait Extreme<T: Element>: Two<T, T, Out = T> {
+    type Bits: Copy + Default + Eq + std::ops::BitOr<Output = Self::Bits>;
+    /// What `call` gives for two numbers.
+    fn of_numbers(a: T, b: T) -> T;
+    /// Not zero for NaN.
+    fn strange(a: T) -> Self::Bits;
+}
+
+/// As `lanes_body`, with NaNs looked for beside the comparisons: a run with any goes through `K::call` once more.
+#[inline(always)]
+unsafe fn extreme_body<T: Element, K: Extreme<T>>(n: usize, input: In, out: *mut u8) -> u8 {
+    if n >= LANES && input.step != 0 {
+        let quiet = hush(true);
+        let (result, strange) = extreme_of_numbers::<T, K>(n, input.ptr.cast());
+        out.cast::<T>().write_unaligned(result);
+        unhush(quiet);
+        if !strange {
+            return 0;
+        }
+    }
+    lanes_body::<T, K>(n, input, out)
+}
+
+/// The extreme of `n >= LANES` elements if none is NaN, and whether one is.
+#[inline(always)]
+unsafe fn extreme_of_numbers<T: Element, K: Extreme<T>>(n: usize, run: *const T) -> (T, bool) {
+    let mut found: [T; LANES] = run.cast::<[T; LANES]>().read_unaligned();
+    let mut bits = [K::Bits::default(); LANES];
+    for j in 0..LANES {
+        bits[j] = K::strange(found[j]);
+    }
+    let mut i = LANES;
+    while i < n {
+        // The last step reads some elements again, which changes nothing.
+        let at = i.min(n - LANES);
+        keep_lanes();
+        for j in 0..LANES {
+            let x = run.add(at + j).read_unaligned();
+            found[j] = K::of_numbers(found[j], x);
+            bits[j] = bits[j] | K::strange(x);
+        }
+        i += LANES;
+    }
+    let mut strange = K::Bits::default();
+    for j in 0..LANES {
+        strange = strange | bits[j];
+    }
+    let found = joined::<T, K, LANES, 32>(found);
+    let found = joined::<T, K, 32, 16>(found);
+    let found = joined::<T, K, 16, 8>(found);
+    let found = joined::<T, K, 8, 4>(found);
+    let found = joined::<T, K, 4, 2>(found);
+    (K::of_numbers(found[0], found[1]), strange != K::Bits::default())
+}
+
+#[inline(always)]
+fn joined<T: Element, K: Extreme<T>, const N: usize, const HALF: usize>(lanes: [T; N]) -> [T; HALF] {
+    let mut joined = [lanes[0]; HALF];
+    for j in 0..HALF {
+        joined[j] = K::of_numbers(lanes[j], lanes[j + HALF]);
+    }
+    joined
+}
+
+for_each_isa!(pub(crate) extreme = extreme_body[T: Element, K: Extreme<T>](n: usize, input: In, out: *mut u8) -> u8);
+
 for_each_isa!(lanes_fn = lanes_body[T: Element, K: Two<T, T, Out = T>](n: usize, input: In, out: *mut u8) -> u8);
 
 /// The fold of an operation that does not mind the order.
@@ -156,7 +226,6 @@ logic! {
 
 #[inline(always)]
 unsafe fn logic_body<T: ElementTruth, L: Logic>(n: usize, input: In, out: *mut u8) -> u8 {
-    const LANES: usize = 64;
     let run = input.ptr.cast::<T>();
     let mut bits = [0u8; LANES];
     let mut last = 0;

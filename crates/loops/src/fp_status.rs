@@ -60,6 +60,7 @@ pub fn fp_raise(flags: u8) {
 }
 
 /// Keeps the exceptions of what runs between `begin` and `end` from being seen.
+#[derive(Clone, Copy)]
 pub struct Quiet {
     #[cfg(target_arch = "x86_64")]
     csr: u32,

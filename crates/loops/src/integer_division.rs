@@ -3,11 +3,14 @@
 //! Below 2^52 a quotient of doubles, truncated, is the quotient of the integers: it would have to round up over a gap of
 //! at least one part in the dividend. A chunk with any other element, or with a zero to divide by, goes one by one.
 
+use crate::chunks::{CHUNK, ChunkLoop, in_chunks};
 use crate::element::Element;
 use crate::isa::{Isa, for_each_isa};
 use crate::kernels;
-use crate::map::{Feed, Run, Two, Value};
+use crate::map::{Feed, Two};
 use crate::{BlockFn, In};
+use std::marker::PhantomData;
+use std::mem::MaybeUninit;
 
 /// Which part of a division a loop writes, from the truncated quotient and what is left.
 pub(crate) trait Part<T: Element>: Two<T, T, Out = T> {
@@ -80,60 +83,49 @@ parts! {
     Remainder: u64, |_quotient, rest, _divisor| rest;
 }
 
-const CHUNK: usize = 32;
+/// A loop that writes `K`'s part of a division.
+struct Parts<K> {
+    flags: u8,
+    part: PhantomData<K>,
+}
 
-#[inline(always)]
-unsafe fn divide_runs<T: Long, K: Part<T>>(n: usize, a: impl Feed<T>, b: impl Feed<T>, out: *mut T) -> u8 {
-    let mut flags = 0;
-    for start in (0..n).step_by(CHUNK) {
-        let length = (n - start).min(CHUNK);
-        let (mut x, mut y) = ([T::ONE; CHUNK], [T::ONE; CHUNK]);
-        if length == CHUNK {
-            for j in 0..CHUNK {
-                (x[j], y[j]) = (a.get(start + j), b.get(start + j));
-            }
-        } else {
-            for j in 0..length {
-                (x[j], y[j]) = (a.get(start + j), b.get(start + j));
-            }
-        }
-        let (mut excess, mut zeros) = (0, false);
+impl<T: Long, K: Part<T>> ChunkLoop<T> for Parts<K> {
+    const ONE: T = T::ONE;
+    const OUTS: usize = 1;
+
+    #[inline(always)]
+    unsafe fn chunk(&mut self, a: impl Feed<T>, b: impl Feed<T>, outs: [*mut T; 2]) {
+        let (mut excess, mut zeros) = (0, 0);
         for j in 0..CHUNK {
-            excess |= x[j].excess() | y[j].excess();
-            zeros |= y[j] == T::ZERO;
+            excess |= a.get(j).excess() | b.get(j).excess();
+            zeros |= (b.get(j) == T::ZERO) as u64;
         }
-        let mut parts = [T::ONE; CHUNK];
-        if excess == 0 && !zeros {
-            for j in 0..CHUNK {
-                let (quotient, rest) = x[j].divided(y[j]);
-                parts[j] = K::of(quotient, rest, y[j]);
-            }
-        } else {
-            one_by_one::<T, K>(&x[..length], &y[..length], &mut parts, &mut flags);
+        if excess | zeros != 0 {
+            return one_by_one::<T, K>(a, b, outs[0], &mut self.flags);
         }
-        std::ptr::copy_nonoverlapping(parts.as_ptr().cast::<u8>(), out.add(start).cast(), length * size_of::<T>());
+        let mut parts = [const { MaybeUninit::<T>::uninit() }; CHUNK];
+        for j in 0..CHUNK {
+            let (x, y) = (a.get(j), b.get(j));
+            let (quotient, rest) = x.divided(y);
+            parts[j].write(K::of(quotient, rest, y));
+        }
+        std::ptr::copy_nonoverlapping(parts.as_ptr().cast::<u8>(), outs[0].cast(), size_of::<[T; CHUNK]>());
     }
-    flags
 }
 
 /// A call, because in vectors both ways would run.
 #[inline(never)]
-fn one_by_one<T: Long, K: Part<T>>(x: &[T], y: &[T], parts: &mut [T; CHUNK], flags: &mut u8) {
-    for ((x, y), part) in x.iter().zip(y).zip(parts) {
-        *part = K::call(*x, *y, flags);
+unsafe fn one_by_one<T: Long, K: Part<T>>(a: impl Feed<T>, b: impl Feed<T>, out: *mut T, flags: &mut u8) {
+    for j in 0..CHUNK {
+        out.add(j).write_unaligned(K::call(a.get(j), b.get(j), flags));
     }
 }
 
 #[inline(always)]
 unsafe fn body<T: Long, K: Part<T>>(n: usize, ins: *const In, outs: *const *mut u8) -> u8 {
-    let (a, b, out) = (*ins, *ins.add(1), (*outs).cast::<T>());
-    let (pa, pb) = (a.ptr.cast::<T>(), b.ptr.cast::<T>());
-    match (a.step != 0, b.step != 0) {
-        (true, true) => divide_runs::<T, K>(n, Run(pa), Run(pb), out),
-        (true, false) => divide_runs::<T, K>(n, Run(pa), Value(pb.read_unaligned()), out),
-        (false, true) => divide_runs::<T, K>(n, Value(pa.read_unaligned()), Run(pb), out),
-        (false, false) => divide_runs::<T, K>(n, Value(pa.read_unaligned()), Value(pb.read_unaligned()), out),
-    }
+    let mut parts = Parts::<K> { flags: 0, part: PhantomData };
+    in_chunks::<T, _>(n, ins, outs, &mut parts);
+    parts.flags
 }
 
 for_each_isa!(long_isa = body[T: Long, K: Part<T>](n: usize, ins: *const In, outs: *const *mut u8) -> u8);

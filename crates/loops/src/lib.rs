@@ -2,6 +2,7 @@
 
 mod bytes;
 mod cast;
+mod chunks;
 mod element;
 mod elementary;
 mod float_division;

@@ -41,6 +41,29 @@ pub trait Two<A: Element, B: Element>: 'static {
     type Out: Element;
     const STYLE: Style;
     fn call(a: A, b: B, flags: &mut u8) -> Self::Out;
+
+    /// Whether `eased` gives the same, and no flags, for every first argument.
+    #[inline(always)]
+    fn eases(_b: B) -> bool {
+        false
+    }
+
+    #[inline(always)]
+    fn eased(a: A, b: B) -> Self::Out {
+        Self::call(a, b, &mut 0)
+    }
+}
+
+/// A function whose second argument allows its cheaper form.
+struct Eased<K>(PhantomData<K>);
+
+impl<A: Element, B: Element, K: Two<A, B>> Two<A, B> for Eased<K> {
+    type Out = K::Out;
+    const STYLE: Style = K::STYLE;
+    #[inline(always)]
+    fn call(a: A, b: B, _flags: &mut u8) -> K::Out {
+        K::eased(a, b)
+    }
 }
 
 /// A scalar function of one argument with two results.
@@ -73,6 +96,8 @@ pub(crate) struct Value<T>(pub T);
 
 pub(crate) trait Feed<T>: Copy {
     unsafe fn get(&self, i: usize) -> T;
+    /// What comes after `n` elements.
+    unsafe fn after(&self, n: usize) -> Self;
 }
 
 impl<T: Element> Feed<T> for Run<T> {
@@ -80,12 +105,22 @@ impl<T: Element> Feed<T> for Run<T> {
     unsafe fn get(&self, i: usize) -> T {
         self.0.add(i).read_unaligned()
     }
+
+    #[inline(always)]
+    unsafe fn after(&self, n: usize) -> Self {
+        Run(self.0.add(n))
+    }
 }
 
 impl<T: Element> Feed<T> for Value<T> {
     #[inline(always)]
     unsafe fn get(&self, _: usize) -> T {
         self.0
+    }
+
+    #[inline(always)]
+    unsafe fn after(&self, _: usize) -> Self {
+        *self
     }
 }
 
@@ -186,7 +221,14 @@ unsafe fn two_body<A: Element, B: Element, K: Two<A, B>>(n: usize, ins: *const I
     let quiet = hush(K::STYLE.quiet());
     let flags = match (a.step != 0, b.step != 0) {
         (true, true) => fill(n, Binary::<K, A, B, _, _>(Run(pa), Run(pb), PhantomData), out),
-        (true, false) => fill(n, Binary::<K, A, B, _, _>(Run(pa), Value(pb.read_unaligned()), PhantomData), out),
+        (true, false) => {
+            let b = pb.read_unaligned();
+            if K::eases(b) {
+                fill(n, Binary::<Eased<K>, A, B, _, _>(Run(pa), Value(b), PhantomData), out)
+            } else {
+                fill(n, Binary::<K, A, B, _, _>(Run(pa), Value(b), PhantomData), out)
+            }
+        }
         (false, true) => fill(n, Binary::<K, A, B, _, _>(Value(pa.read_unaligned()), Run(pb), PhantomData), out),
         (false, false) => {
             let mut flags = 0;

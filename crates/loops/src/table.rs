@@ -3,7 +3,7 @@
 use crate::cast::cast_fn;
 use crate::element::{Bool, C64, C128, Element, Half};
 use crate::float_division::divide_fn;
-use crate::fold::{All, Any, Odd, any_order, half_in_f32, left, left_from_zero, logic};
+use crate::fold::{All, Any, Extreme, Odd, any_order, extreme, half_in_f32, left, left_from_zero, logic};
 use crate::integer_division::long_fn;
 use crate::isa::{ISA, Isa};
 use crate::map::{One, OneToTwo, Two, TwoToTwo, one, one_with_two, two, two_with_two};
@@ -66,6 +66,10 @@ impl Table {
 
     fn fold_any_order<T: Element, K: Two<T, T, Out = T>>(&mut self, op: ScalarOp) {
         self.set_fold(op, T::DTYPE, any_order::<T, K>(self.isa));
+    }
+
+    fn fold_extreme<T: Element, K: Extreme<T>>(&mut self, op: ScalarOp) {
+        self.set_fold(op, T::DTYPE, extreme::<T, K>(self.isa));
     }
 
     fn fold_left_from_zero<T: Element + Default, K: Two<T, T, Out = T>>(&mut self, op: ScalarOp) {
@@ -235,8 +239,9 @@ fn integer_division(t: &mut Table) {
 
 fn folds(t: &mut Table) {
     rows!(t, fold_any_order, [Add Multiply], [Bool u8 u16 u32 u64 f32 f64 C64 C128]);
-    rows!(t, fold_any_order, [Maximum Minimum], [Bool i8 u8 i16 u16 i32 u32 i64 u64 Half f32 f64 C64 C128]);
-    rows!(t, fold_any_order, [Fmax Fmin], [Half f32 f64 C64 C128]);
+    rows!(t, fold_any_order, [Maximum Minimum], [Bool i8 u8 i16 u16 i32 u32 i64 u64 Half C64 C128]);
+    rows!(t, fold_any_order, [Fmax Fmin], [Half C64 C128]);
+    rows!(t, fold_extreme, [Maximum Minimum Fmax Fmin], [f32 f64]);
     rows!(t, fold_any_order, [BitwiseAnd BitwiseOr BitwiseXor], [Bool u8 u16 u32 u64]);
     rows!(t, fold_left_from_zero, [Gcd], [i8 u8 i16 u16 i32 u32 i64 u64]);
     rows!(t, fold_left, [Lcm Power FloorDivide Remainder Fmod LeftShift RightShift], [i8 u8 i16 u16 i32 u32 i64 u64]);

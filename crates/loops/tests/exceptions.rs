@@ -70,6 +70,33 @@ fn arithmetic_raises_and_comparison_does_not() {
 }
 
 #[test]
+fn a_quotient_that_nobody_wants_raises_nothing() {
+    let (one, least) = (1.0f64, f64::from_bits(1));
+    assert_eq!(apply::<_, _, f64>(ScalarOp::Remainder, DType::F64, one, least), (0.0, 0));
+    assert_eq!(apply::<_, _, f64>(ScalarOp::Fmod, DType::F64, one, least), (0.0, 0));
+    let (_, flags) = apply::<_, _, f64>(ScalarOp::FloorDivide, DType::F64, one, least);
+    assert_eq!(flags & FP_OVERFLOW, FP_OVERFLOW);
+}
+
+#[test]
+fn extremes_of_runs_with_nans_raise_nothing() {
+    let run: Vec<f64> = (0..300).map(|i| if i % 50 == 7 { f64::NAN } else { i as f64 }).collect();
+    for op in [ScalarOp::Maximum, ScalarOp::Minimum, ScalarOp::Fmax, ScalarOp::Fmin] {
+        let lp = op.loop_for(DType::F64).expect("a loop");
+        let (mut one, mut many) = (0f64, vec![0f64; run.len()]);
+        let (input, value) =
+            (In { ptr: run.as_ptr().cast(), step: 8 }, In { ptr: (&raw const run[1]).cast(), step: 0 });
+        fp_clear();
+        // SAFETY: the runs are of the same length, the fold has room for its result.
+        unsafe {
+            fold_fn(op, lp).expect("a fold")(run.len(), input, (&raw mut one).cast());
+            block_fn(op, lp)(run.len(), [input, value].as_ptr(), &many.as_mut_ptr().cast());
+        }
+        assert_eq!(fp_status(), 0, "{}", op.name());
+    }
+}
+
+#[test]
 fn shifts_beyond_the_width() {
     use ScalarOp::*;
     assert_eq!(apply(LeftShift, DType::I32, 1i32, 32i32), (0i32, 0));

@@ -176,3 +176,79 @@ fn logical_folds_of_any_type_give_a_bool() {
     );
     assert_eq!(fold(ScalarOp::LogicalOr, &[0.0; 65]), 0);
 }
+
+/// The fold of doubles, as bits.
+fn fold_of(op: ScalarOp, numbers: &[f64]) -> u64 {
+    let lp = op.loop_for(DType::F64).expect("a loop");
+    let mut result = 0u64;
+    let input = In { ptr: numbers.as_ptr().cast(), step: 8 };
+    // SAFETY: the input is a slice, the result an element.
+    unsafe { fold_fn(op, lp).expect("a fold")(numbers.len(), input, (&raw mut result).cast()) };
+    result
+}
+
+#[test]
+fn extremes_are_found_wherever_they_stand() {
+    let special = f64::from_bits(0xfff8_0000_0000_1234);
+    for n in [1usize, 8, 63, 64, 65, 100, 127, 128, 129, 200, 1024] {
+        for place in 0..n {
+            let mut numbers: Vec<f64> = (0..n).map(|i| (i * 7 % 11) as f64).collect();
+            numbers[place] = 20.0;
+            for op in [ScalarOp::Maximum, ScalarOp::Fmax] {
+                assert_eq!(fold_of(op, &numbers), 20f64.to_bits(), "{} of {n}, {place}", op.name());
+            }
+            numbers[place] = -1.0;
+            for op in [ScalarOp::Minimum, ScalarOp::Fmin] {
+                assert_eq!(fold_of(op, &numbers), (-1f64).to_bits(), "{} of {n}, {place}", op.name());
+            }
+            numbers[place] = special;
+            for op in [ScalarOp::Maximum, ScalarOp::Minimum] {
+                assert_eq!(fold_of(op, &numbers), special.to_bits(), "{} of {n}, {place}", op.name());
+            }
+            for (op, other) in [(ScalarOp::Fmax, f64::max as fn(f64, f64) -> f64), (ScalarOp::Fmin, f64::min)] {
+                let expected = numbers.iter().copied().reduce(other).expect("an element");
+                assert_eq!(fold_of(op, &numbers), expected.to_bits(), "{} of {n}, {place}", op.name());
+            }
+        }
+    }
+}
+
+#[test]
+fn extremes_against_a_value_know_zeros_and_nans() {
+    let special = f64::from_bits(0x7ff8_0000_0000_0042);
+    let numbers = [0.0, -0.0, 1.0, -1.0, f64::NAN, special, f64::INFINITY, -f64::INFINITY];
+    for op in [ScalarOp::Maximum, ScalarOp::Minimum, ScalarOp::Fmax, ScalarOp::Fmin] {
+        let lp = op.loop_for(DType::F64).expect("a loop");
+        let run_of: Vec<u8> = (0..200).flat_map(|i| numbers[i * 3 % 8].to_ne_bytes()).collect();
+        for value in numbers {
+            let many: Vec<u8> = (0..200).flat_map(|_| value.to_ne_bytes()).collect();
+            let with_run = run(op, lp, 200, &[(&run_of, false), (&many, false)]);
+            let with_value = run(op, lp, 200, &[(&run_of, false), (&many, true)]);
+            assert!(with_run == with_value, "{} with {value}", op.name());
+        }
+    }
+}
+
+#[test]
+fn chunks_of_any_numbers_divide_as_single_ones() {
+    let odd = [3i64, -7, 0, -1, i64::MIN, i64::MAX, 1 << 52, -(1 << 52) - 1, (1 << 53) + 1, 5];
+    for op in [ScalarOp::FloorDivide, ScalarOp::Remainder, ScalarOp::Fmod] {
+        let lp = op.loop_for(DType::I64).expect("a loop");
+        // Odd ones now and then, so that some chunks have none.
+        let number =
+            |i: usize, seed: usize| if (i + seed).is_multiple_of(41) { odd[i % 10] } else { (i * seed) as i64 - 300 };
+        let (a, b): (Vec<i64>, Vec<i64>) = (0..500).map(|i| (number(i, 5), number(i, 3) | 1)).unzip();
+        let bytes = |x: &[i64]| x.iter().flat_map(|v| v.to_ne_bytes()).collect::<Vec<u8>>();
+        let whole = run(op, lp, 500, &[(&bytes(&a), false), (&bytes(&b), false)]).remove(0);
+        for i in 0..500 {
+            let truncated = (a[i].wrapping_div(b[i]), a[i].wrapping_rem(b[i]));
+            let crosses = truncated.1 != 0 && (truncated.1 < 0) != (b[i] < 0);
+            let expected = match op {
+                ScalarOp::FloorDivide => truncated.0 - crosses as i64,
+                ScalarOp::Remainder => truncated.1 + if crosses { b[i] } else { 0 },
+                _ => truncated.1,
+            };
+            assert_eq!(whole[8 * i..][..8], expected.to_ne_bytes(), "{} of {} by {}", op.name(), a[i], b[i]);
+        }
+    }
+}

@@ -59,7 +59,7 @@ FN void settle(const u64* w, Spot& s) {
     }
 }
 // Elements in flight, a grid apart; those beyond the end are the last one once more.
-FN void find(const u64* w, u64 first, u64 step, Spot* s) {
+FN bool find(const u64* w, u64 first, u64 step, Spot* s) {
     const u64 last = w[2] - 1;
 #pragma unroll
     for (int f = 0; f < FLIGHT; f++) locate(w, (I)(first + f * step < last ? first + f * step : last), s[f]);
@@ -69,15 +69,15 @@ FN void find(const u64* w, u64 first, u64 step, Spot* s) {
         for (int k = 0; k < ARRAYS; k++) s[f].index[k] = *(const i64*)s[f].from[k];
 #pragma unroll
     for (int f = 0; f < FLIGHT; f++) settle(w, s[f]);
+    return true;
 }
 #define FOR_ALL_SPOTS \
+    Spot s[FLIGHT]; \
     const u64 step = (u64)gridDim.x * blockDim.x; \
-    for (u64 i = (u64)blockIdx.x * blockDim.x + threadIdx.x; i < a.w[2]; i += FLIGHT * step)
+    for (u64 i = (u64)blockIdx.x * blockDim.x + threadIdx.x; i < a.w[2] && find(a.w, i, step, s); i += FLIGHT * step)
 extern "C" __global__ void __launch_bounds__(256) index_take(const __grid_constant__ WordsOf a) {
     FOR_ALL_SPOTS {
-        Spot s[FLIGHT];
         U value[FLIGHT];
-        find(a.w, i, step, s);
 #pragma unroll
         for (int f = 0; f < FLIGHT; f++) if (s[f].good) value[f] = *(const U*)s[f].at;
 #pragma unroll
@@ -101,8 +101,6 @@ FN O* owner_of(const u64* w, u64 place, bool insert) {
 // `bad` becomes one where it is not, and then nothing more is marked. The owners are a bit for each place, or none.
 extern "C" __global__ void __launch_bounds__(256) index_marks(const __grid_constant__ WordsOf a) {
     FOR_ALL_SPOTS {
-        Spot s[FLIGHT];
-        find(a.w, i, step, s);
         if (a.w[6] == 0 || *(volatile u64*)a.w[5] != 0) continue;
         bool repeated = false;
 #pragma unroll
@@ -118,17 +116,13 @@ extern "C" __global__ void __launch_bounds__(256) index_marks(const __grid_const
 // Else every place first learns the last position that names it.
 extern "C" __global__ void __launch_bounds__(256) index_owners(const __grid_constant__ WordsOf a) {
     FOR_ALL_SPOTS {
-        Spot s[FLIGHT];
-        find(a.w, i, step, s);
 #pragma unroll
         for (int f = 0; f < FLIGHT; f++) if (s[f].good) atomicMax(owner_of(a.w, s[f].place, true), (O)(s[f].position + 1));
     }
 }
 extern "C" __global__ void __launch_bounds__(256) index_put(const __grid_constant__ WordsOf a) {
     FOR_ALL_SPOTS {
-        Spot s[FLIGHT];
         O owner[FLIGHT];
-        find(a.w, i, step, s);
 #pragma unroll
         for (int f = 0; f < FLIGHT; f++) owner[f] = !s[f].good ? 0 : a.w[6] ? *owner_of(a.w, s[f].place, false) : (O)(s[f].position + 1);
 #pragma unroll

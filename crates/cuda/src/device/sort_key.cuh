@@ -34,3 +34,19 @@ FN u32 before_in_block(u32 own, u32* room) {
     for (int i = 0; i < t >> 5; i++) base += room[i];
     return base + running - own;
 }
+// The rank of a lane's key among the keys of its digit that its warp has had, which `counts` knows; lanes that are not
+// `in` have no key. `below`: the lanes before this one.
+FN u16 rank_in_warp(u32* counts, u32 digit, bool in, u32 below) {
+    u32 same = __ballot_sync(0xffffffffu, in);
+#pragma unroll
+    for (int b = 0; b < 8; b++) {
+        const bool set = digit >> b & 1;
+        const u32 with = __ballot_sync(0xffffffffu, set);
+        same &= set ? with : ~with;
+    }
+    const u32 before = in ? counts[digit] : 0;
+    __syncwarp();
+    if (in && (same & below) == 0) counts[digit] = before + (u32)__popc(same);
+    __syncwarp();
+    return (u16)(before + (u32)__popc(same & below));
+}

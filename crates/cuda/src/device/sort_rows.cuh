@@ -39,23 +39,7 @@ extern "C" __global__ void __launch_bounds__(256, BLOCKS) sort_rows(const __grid
 #define DIGIT(i) ((u32)(own[i] >> 8 * pass) & 255)
 #endif
 #pragma unroll
-        for (int i = 0; i < ITEMS; i++) {
-            const bool in = mine + i * 32 < valid;
-            const u32 digit = DIGIT(i);
-            // The lanes of the same digit; those beyond the end belong to none.
-            u32 same = __ballot_sync(0xffffffffu, in);
-#pragma unroll
-            for (int b = 0; b < 8; b++) {
-                const bool set = digit >> b & 1;
-                const u32 with = __ballot_sync(0xffffffffu, set);
-                same &= set ? with : ~with;
-            }
-            const u32 before = in ? warp_counts[warp][digit] : 0;
-            rank[i] = (u16)(before + (u32)__popc(same & below));
-            __syncwarp();
-            if (in && (same & below) == 0) warp_counts[warp][digit] = before + (u32)__popc(same);
-            __syncwarp();
-        }
+        for (int i = 0; i < ITEMS; i++) rank[i] = rank_in_warp(warp_counts[warp], DIGIT(i), mine + i * 32 < valid, below);
         __syncthreads();
         u32 count = 0;
 #pragma unroll

@@ -1,6 +1,6 @@
 //! Elements read or written through index arrays, one for each of some axes of an array.
 
-use super::{BLOCK, Program, Step, Words, grid_of};
+use super::{BLOCK, Program, Step, Words, grid_of, unit_of};
 use crate::scalar::Sections;
 use smallvec::{SmallVec, smallvec};
 use std::sync::Arc;
@@ -154,14 +154,7 @@ impl Picked {
     }
 
     fn step(&self, function: &'static str, size: usize, axes: &[Axis], owners: u64) -> Option<Step> {
-        let unit = match size {
-            1 => "u8",
-            2 => "u16",
-            4 => "u32",
-            8 => "u64",
-            16 => "u128",
-            _ => return None,
-        };
+        let unit = unit_of(size)?;
         let total = Picked::count(axes);
         let one = [Axis::new(1, 0, 0, smallvec![0; self.indices.len()])];
         let axes = if axes.is_empty() { &one } else { axes };

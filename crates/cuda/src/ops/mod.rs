@@ -86,6 +86,18 @@ fn arguments(words: &[u64]) -> Words {
     all
 }
 
+/// The device's type for elements of a size, whatever they are; that of 16 bytes is declared by the programs.
+fn unit_of(itemsize: usize) -> Option<&'static str> {
+    Some(match itemsize {
+        1 => "u8",
+        2 => "u16",
+        4 => "u32",
+        8 => "u64",
+        16 => "u128",
+        _ => return None,
+    })
+}
+
 fn grid_of(elements: usize, each: usize) -> u32 {
     elements.div_ceil(each).clamp(1, i32::MAX as usize) as u32
 }

@@ -1,6 +1,6 @@
 //! Packing by a mask, and positions of the true elements.
 
-use super::{BLOCK, Program, Step, arguments, grid_of};
+use super::{BLOCK, Program, Step, arguments, grid_of, unit_of};
 use crate::scalar::Sections;
 use smallvec::{SmallVec, smallvec};
 use std::sync::Arc;
@@ -11,14 +11,7 @@ const EACH: usize = 16;
 
 /// The program for elements of a size, whatever their type.
 pub(super) fn program(itemsize: usize) -> Option<Arc<Program>> {
-    let unit = match itemsize {
-        1 => "u8",
-        2 => "u16",
-        4 => "u32",
-        8 => "u64",
-        16 => "u128",
-        _ => return None,
-    };
+    let unit = unit_of(itemsize)?;
     let definitions = format!("struct u128 {{ u64 a, b; }};\ntypedef {unit} U;\n");
     Some(Program::new(Sections::base(), definitions, FILE))
 }

@@ -2,7 +2,9 @@
 
 use crate::FP_INVALID;
 use crate::element::{Bool, C64, C128, Complex, Float, Half};
+use crate::fold::Extreme;
 use crate::kernel_macros::{one, two};
+use crate::map::{Style, Two};
 
 macro_rules! compare {
     ($($k:ident $op:tt $complex:ident $raises:ident;)*) => { $(
@@ -91,23 +93,80 @@ two!(Minimum, Ieee, [i8 u8 i16 u16 i32 u32 i64 u64], |a, b| a.min(b));
 two!(Maximum, Ieee, [Bool], |a, b| Bool::new(a.get() | b.get()));
 two!(Minimum, Ieee, [Bool], |a, b| Bool::new(a.get() & b.get()));
 
-// Of two zeros the second is taken, as x86's instruction does.
-two!(Maximum, Quiet, [f32 f64], |a, b| {
-    let larger = if a > b { a } else { b };
-    if a.nan() { a } else { larger }
-});
-two!(Minimum, Quiet, [f32 f64], |a, b| {
-    let smaller = if a < b { a } else { b };
-    if a.nan() { a } else { smaller }
-});
-two!(Fmax, Quiet, [f32 f64], |a, b| {
-    let larger = if a > b { a } else { b };
-    if b.nan() { a } else { larger }
-});
-two!(Fmin, Quiet, [f32 f64], |a, b| {
-    let smaller = if a < b { a } else { b };
-    if b.nan() { a } else { smaller }
-});
+/// Of two zeros the second is taken, as x86's instruction does. `$unless` is the opposite of `$op`: not so for NaN.
+macro_rules! extremes {
+    ($($k:ident $op:tt $unless:tt $asked:ident, $eased:ident;)*) => { $(
+        extremes!(@ $k $op $unless $asked, $eased, f32, u32);
+        extremes!(@ $k $op $unless $asked, $eased, f64, u64);
+    )* };
+    (@ $k:ident $op:tt $unless:tt $asked:ident, $eased:ident, $t:ty, $bits:ty) => {
+        impl Two<$t, $t> for super::$k {
+            type Out = $t;
+            const STYLE: Style = Style::Quiet;
+
+            #[inline(always)]
+            fn call(a: $t, b: $t, _flags: &mut u8) -> $t {
+                let chosen = if a $op b { a } else { b };
+                if $asked(a, b).nan() { a } else { chosen }
+            }
+
+            #[inline(always)]
+            fn eases(b: $t) -> bool {
+                !b.nan()
+            }
+
+            #[inline(always)]
+            fn eased(a: $t, b: $t) -> $t {
+                $eased!(a $op $unless b)
+            }
+        }
+
+        impl Extreme<$t> for super::$k {
+            type Bits = $bits;
+
+            #[inline(always)]
+            fn of_numbers(a: $t, b: $t) -> $t {
+                if a $op b { a } else { b }
+            }
+
+            #[inline(always)]
+            fn strange(a: $t) -> $bits {
+                (a.is_nan() as $bits).wrapping_neg()
+            }
+        }
+    };
+}
+
+#[inline(always)]
+fn first<T>(a: T, _: T) -> T {
+    a
+}
+
+#[inline(always)]
+fn second<T>(_: T, b: T) -> T {
+    b
+}
+
+/// A NaN against a number stays.
+macro_rules! nan {
+    ($a:ident $op:tt $unless:tt $b:ident) => {
+        if $a $unless $b { $b } else { $a }
+    };
+}
+
+/// A NaN against a number goes.
+macro_rules! number {
+    ($a:ident $op:tt $unless:tt $b:ident) => {
+        if $a $op $b { $a } else { $b }
+    };
+}
+
+extremes! {
+    Maximum > <= first, nan;
+    Minimum < >= first, nan;
+    Fmax > <= second, number;
+    Fmin < >= second, number;
+}
 
 two!(Maximum, Quiet, [Half], |a, b| if (a.widen() >= b.widen()) | a.nan() { a } else { b });
 two!(Minimum, Quiet, [Half], |a, b| if (a.widen() <= b.widen()) | a.nan() { a } else { b });
