@@ -161,10 +161,17 @@ fn clip_between<'py>(
     }
     let Some((last_op, last)) = steps.pop() else { return Err(Stop::ToNumpy) };
     let mut at = typed(a)?;
+    let twice = !steps.is_empty();
     for (op, bound) in steps {
         at = Input::Array(compute(py, op, &[at, bound])?);
     }
     match out {
+        // What the first step has made already is there for the second to change.
+        None if twice && matches!(last, Input::Value(_)) && at.array().is_some_and(record::is_ready) => {
+            let Some(made) = at.array().cloned() else { return Err(Stop::ToNumpy) };
+            compute_into(py, last_op, &[at, last], &made)?;
+            Ok(handle::wrap_result(py, made)?)
+        }
         None => Ok(handle::wrap_result(py, compute(py, last_op, &[at, last])?)?),
         Some(o) => {
             let array = handle::sized(&o)?;
