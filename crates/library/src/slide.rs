@@ -2,6 +2,7 @@
 
 use crate::element::{Element, with_type};
 use crate::run::{Room, Run};
+use crate::vector::vectorized;
 use numloom_ir::DType;
 
 /// The sum of `a[i + j - before] * taps[j]` over the j for which there is such an element, for every place i of `out`,
@@ -24,9 +25,11 @@ fn add_up<T: Element>(a: &[T], taps: &[T], before: usize, out: &mut [T]) {
         if start >= out.len() || skipped >= a.len() {
             continue;
         }
-        for (o, &x) in out[start..].iter_mut().zip(&a[skipped..]) {
-            *o = o.add(x.mul(tap));
-        }
+        let reached = out[start..].iter_mut().zip(&a[skipped..]);
+        vectorized(
+            #[inline(always)]
+            || reached.for_each(|(o, &x)| *o = o.add(x.mul(tap))),
+        );
     }
 }
 
