@@ -79,7 +79,7 @@ macro_rules! networks {
             unsafe fn read<const R: usize>(p: *const $t, n: usize) -> [__m512i; R] {
                 let mut rows = [$fill(<$t>::MAX); R];
                 for r in 0..R {
-                    rows[r] = $load(rows[r], held(n, r), p.wrapping_add(r * W));
+                    rows[r] = $load(rows[r], held::<R>(n, r), p.wrapping_add(r * W));
                 }
                 rows
             }
@@ -87,13 +87,17 @@ macro_rules! networks {
             #[inline(always)]
             unsafe fn write<const R: usize>(rows: [__m512i; R], p: *mut $t, n: usize) {
                 for r in 0..R {
-                    $store(p.wrapping_add(r * W), held(n, r), rows[r]);
+                    $store(p.wrapping_add(r * W), held::<R>(n, r), rows[r]);
                 }
             }
 
-            /// The lanes of a row that are among the first `n` elements.
+            /// The lanes of a row that are among the first `n` elements. Of four rows and more the first half is whole: for
+            /// fewer elements half as many rows are taken.
             #[inline(always)]
-            fn held(n: usize, row: usize) -> $m {
+            fn held<const R: usize>(n: usize, row: usize) -> $m {
+                if R > 2 && row < R / 2 {
+                    return <$m>::MAX;
+                }
                 let left = n.saturating_sub(row * W).min(W) as u32;
                 ((1u32 << left) - 1) as $m
             }

@@ -39,8 +39,8 @@ fn factor(
     Ok(())
 }
 
-/// The largest side of a system whose factors are found on the stack.
-const SMALL: usize = 16;
+/// The largest side of a system that is solved in the call.
+const SMALL: usize = 32;
 
 /// The short way of `solve`: a few equations in doubles, which are there. One without a solution is left to the other.
 pub unsafe fn solve(given: &Given) -> Option<Made> {
