@@ -1,5 +1,6 @@
 """The families that are imported on first use, against NumPy over dtypes and shapes: values, or the same error."""
 
+import itertools
 import math
 
 import numpy
@@ -114,6 +115,15 @@ def test_two_sequences(dtype, mode, sizes):
     agree(lambda np, a, v: np.convolve(a, v, mode), a, v)
     agree(lambda np, a, v: np.correlate(a, v, mode), a, v)
     agree(lambda np, a, v: np.convolve(a[::2], v[::-1], mode), a, v)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "int32", "complex64"])
+def test_few_taps_along_a_long_sequence(dtype):
+    for n, taps in itertools.product((1500, 70_000), (1, 2, 5, 12, 13)):
+        a, v = data(dtype, (n,)), data(dtype, (taps,), 1)
+        for mode in ("full", "same", "valid"):
+            agree(lambda np, a, v, mode=mode: np.convolve(a, v, mode), a, v)
+            agree(lambda np, a, v, mode=mode: np.convolve(a + 1, v, mode), a, v)
 
 
 def test_infinite_taps_meet_only_what_is_there():

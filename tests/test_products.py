@@ -125,6 +125,16 @@ def test_products_of_two(dtype):
         agree(call, a, b, v, w, deep)
 
 
+@pytest.mark.parametrize("text", ["ij,j->i", "i,ij->j", "i,i->", " ij , j -> i", "ii,i->i", "ij,i->j", "i,i->i"])
+def test_products_with_a_vector_that_are_spelled_out(text):
+    terms = text.replace(" ", "").partition("->")[0].split(",")
+    for side, last in ((90, 90), (90, 1)):
+        shapes = [(side,) * len(terms[0]), (*(side,) * (len(terms[1]) - 1), last)]
+        a, b = (data("float64", shape, seed) for seed, shape in enumerate(shapes))
+        agree(lambda np, a, b: np.einsum(text, a, b), a, b)
+        agree(lambda np, a, b: np.einsum(text, a[..., ::-1], b), a, b)
+
+
 def test_sums_do_not_wait():
     before = numloom.stats()["syncs"]
     x = numloom.ones((300, 300)) * 2.0

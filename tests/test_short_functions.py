@@ -319,6 +319,44 @@ def test_small_sums_of_products_are_short():
     assert np.einsum("ij->ji", m).base is m
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_sorted_rows(dtype):
+    host, ours = pair((5, 6, 7), dtype)
+    for axis in (-1, 0, 1, 2):
+        same(np.sort(ours, axis), numpy.sort(host, axis))
+        same(np.argsort(ours, axis), numpy.argsort(host, axis, kind="stable"))
+    same(np.sort(ours.T), numpy.sort(host.T))
+    same(np.argsort(ours[:, ::2]), numpy.argsort(host[:, ::2], kind="stable"))
+    same(np.unique(ours[0, 0]), numpy.unique(host[0, 0]))
+    complex_ = dtype in "FD"
+    assert went_short("sort", ours, axis=2) is went_short("argsort", ours) is not complex_
+    assert not went_short("sort", ours, 0) and not went_short("sort", ours, -1, "stable")
+
+
+def test_few_quantiles_at_once():
+    host, ours = pair(200)
+    for q in ([5, 95], (0, 50.0, 100), [12.5]):
+        same(np.percentile(ours, q), numpy.percentile(host, q))
+        assert went_short("percentile", ours, q)
+    same(np.quantile(ours, [0.1, 0.9]), numpy.quantile(host, [0.1, 0.9]))
+    for q in ([], [-1], [101.0], [[5, 95]], [True], ["a"]):
+        assert not went_short("percentile", ours, q)
+
+
+def test_few_equations():
+    for n in (1, 2, 3, 5, 16, 17, 32, 33):
+        for columns in ((), (1,), (4,)):
+            host, ours = pair((n, n), seed=n)
+            b, mine = pair((n, *columns), seed=1)
+            same(np.linalg.solve(ours, mine), numpy.linalg.solve(host, b))
+            same(np.linalg.solve(ours.T, mine[::-1]), numpy.linalg.solve(host.T, b[::-1]))
+            assert went_short("linalg.solve", ours, mine) == (n <= 32)
+    with pytest.raises(numpy.linalg.LinAlgError, match="Singular matrix"):
+        np.linalg.solve(np.ones((2, 2)), np.ones(2))
+    for b in (np.ones(3), np.ones((3, 1)), np.ones((2, 2, 1))):
+        assert not went_short("linalg.solve", np.eye(2), b)
+
+
 def test_iteration():
     for dtype in DTYPES:
         host, ours = pair(7, dtype)

@@ -55,6 +55,46 @@ def test_sorts(dtype, shape):
     check(here, there)
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_every_length_that_a_network_takes(dtype):
+    for n in [*range(1, 40), 63, 64, 65, 127, 128, 129, 145, 161, 200, 255, 256, 257, 290, 511, 512, 513, 700, 1024]:
+        host = made(dtype, 2 * n, seed=n)
+        for there, x in ((host[:n], np.asarray(host)[:n]), (host[::2], np.asarray(host)[::2])):
+            check(np.sort(x), numpy.sort(there))
+            check(np.argsort(x), numpy.argsort(there, kind="stable"))
+            check(x.argsort(0), there.argsort(kind="stable"))
+            check(np.unique(x), numpy.unique(there))
+            mine, theirs = np.asarray(host.copy())[:n], host[:n].copy()
+            mine.sort()
+            theirs.sort()
+            check(mine, theirs)
+
+
+def test_places_of_what_differs_only_in_its_lowest_bits():
+    rng = numpy.random.default_rng(1)
+    for n in (10, 300, 1000, 20_000):
+        near = rng.integers(0, 40, n) + numpy.where(rng.random(n) < 0.5, -(2**62), 2**62)
+        for host in (near, near.astype("u8"), numpy.nextafter(1.0, 2.0) * rng.integers(1, 3, n) * (1 + 2.0**-51)):
+            check(np.argsort(np.asarray(host)), numpy.argsort(host, kind="stable"))
+        bits = (numpy.float64(1).view("i8") + rng.integers(0, 9, n)).view("f8") * rng.choice([-1, 1], n)
+        check(np.argsort(np.asarray(bits)), numpy.argsort(bits, kind="stable"))
+
+
+def test_rows_in_place_and_what_must_not_be_written():
+    host = numpy.random.default_rng(2).normal(size=(6, 50))
+    x = np.asarray(host.copy())
+    x[2].sort()
+    x[:, 3].sort()
+    host[2].sort()
+    host[:, 3].sort()
+    check(x, host)
+    fixed = np.arange(5)[::-1]
+    fixed.flags.writeable = False
+    with pytest.raises(ValueError, match="read-only"):
+        fixed.sort()
+    np.reset_coverage()
+
+
 @pytest.mark.parametrize("dtype", "efd")
 @pytest.mark.parametrize("n", [50, 3000, 100_000])
 def test_stable_sort_keeps_zeros_of_both_signs_where_they_were(dtype, n):

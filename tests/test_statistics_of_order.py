@@ -53,6 +53,22 @@ def test_median(dtype, shape):
                 check(np.nanmedian(x, axis), numpy.nanmedian(host, axis))
 
 
+def test_statistics_of_few():
+    rng = numpy.random.default_rng(5)
+    for n in (1, 2, 3, 10, 255, 256, 257, 300, 301, 1000, 1024, 1025, 9000):
+        for host in (rng.normal(size=n), rng.integers(0, 3, n) * 1.0, numpy.zeros(n), rng.normal(size=2 * n)[::-2]):
+            x = np.asarray(host)
+            assert float(np.median(x)) == float(numpy.median(host))
+            for q in (0, 5, 49.9, 50, 99, 100):
+                assert float(np.percentile(x, q)) == float(numpy.percentile(host, q))
+            check(np.percentile(x, [5, 50, 95]), numpy.percentile(host, [5, 50, 95]))
+            check(np.nonzero(x > 0.5), numpy.nonzero(host > 0.5))
+            check(np.nonzero(x), numpy.nonzero(host))
+            broken = host.copy()
+            broken[n // 2] = numpy.nan
+            assert numpy.isnan(np.median(np.asarray(broken))) and numpy.isnan(np.percentile(np.asarray(broken), 1))
+
+
 @pytest.mark.parametrize("dtype", REAL)
 @pytest.mark.parametrize("method", METHODS)
 def test_quantiles(dtype, method):

@@ -222,9 +222,36 @@ def _order(
     return path + best(left)[1]
 
 
+@functools.lru_cache(maxsize=1024)
+def _product_of(text: str) -> tuple[int, int] | None:
+    """How many axes both have, if it spells what `matmul` does with a matrix and a vector, or with two vectors."""
+    terms, _, result = text.replace(" ", "").partition("->")
+    first, _, second = terms.partition(",")
+    if not _LETTERS.issuperset(first + second + result) or len(set(first + second)) != max(len(first), len(second)):
+        return None
+    spelled = {(2, 1): (first[1:], first[:1]), (1, 2): (second[:1], second[1:]), (1, 1): (second, "")}
+    over, left = spelled.get((len(first), len(second)), ("", ""))
+    is_product = over and over == (second if len(second) == 1 else first) and result == left and "->" in text
+    return (len(first), len(second)) if is_product else None
+
+
+def _product(text: Any, a: Any, b: Any) -> Any:
+    """The product of two arrays that need no reading of their labels; None for any other call."""
+    if type(text) is not str or type(a) is not ndarray or type(b) is not ndarray or a.dtype != b.dtype:
+        return None
+    # An axis of one element would be repeated.
+    if a.dtype.kind not in "fc" or _product_of(text) != (a.ndim, b.ndim) or a.shape[-1] != b.shape[0]:
+        return None
+    return _core.matmul(a, b)
+
+
 @native
 def einsum(*operands: Any, out: Any = None, optimize: Any = False, **kwargs: Any) -> Any:
     """As NumPy's. The order of several products is the best one found, unless `optimize` names a path."""
+    if len(operands) == 3 and out is None and not kwargs:
+        made = _product(*operands)
+        if made is not None:
+            return made
     dtype, order = kwargs.pop("dtype", None), kwargs.pop("order", "K")
     casting = kwargs.pop("casting", "safe")
     if kwargs or casting != "safe" or order not in ("K", "C", "A") or isinstance(optimize, list | tuple):

@@ -201,11 +201,17 @@ def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
     return made
 
 
-def _padded(a: ndarray, widths: list[tuple[int, int]]) -> tuple[ndarray, list[slice]]:
-    """A wider array with `a` inside, and where that is."""
+_SMALL = 1 << 16
+"""So many elements are written twice sooner than the edges around them are named."""
+
+
+def _padded(a: ndarray, widths: list[tuple[int, int]], around: Any = None) -> tuple[ndarray, list[slice]]:
+    """A wider array with `a` inside, and where that is; `around` it a value, if one is given."""
     shape = [before + n + after for n, (before, after) in zip(a.shape, widths)]
     made = _core.empty(shape, dtype=a.dtype, order="F" if a.flags.fnc else "C")
     inside = [slice(before, before + n) for n, (before, after) in zip(a.shape, widths)]
+    if around is not None:
+        made[...] = around
     made[tuple(inside)] = a
     return made, inside
 
@@ -266,6 +272,8 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> An
     fills = kwargs.get("constant_values", 0)
     if not isinstance(fills, int | float | complex | numpy.generic):
         raise Unsupported("one value per edge")
+    if mode == "constant" and a.size <= _SMALL:
+        return _padded(a, widths, fills)[0]
     made, inside = _padded(a, widths)
     if mode == "empty":
         return made
@@ -283,6 +291,8 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> An
 def _pad_widths(pad_width: Any, ndim: int) -> list[tuple[int, int]]:
     if isinstance(pad_width, dict):
         raise Unsupported("widths by axis")
+    if type(pad_width) is int and pad_width >= 0:
+        return [(pad_width, pad_width)] * ndim
     widths = numpy.asarray(pad_width)
     if widths.dtype.kind != "i" or (widths < 0).any():
         raise Unsupported("an error that NumPy words")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -76,6 +77,20 @@ def _neighbours(method: str, n: Any, q: Host) -> tuple[Host, Host, Host | None]:
     # Beyond the ends NumPy counts the distance from a place of -1; both neighbours are the same there.
     share = index - numpy.where(above, -1, before)
     return before, after, weigh(share, index).astype(index.dtype, copy=False)
+
+
+@functools.lru_cache(maxsize=256)
+def _places(
+    method: str, n: int, shape: tuple[int, ...], dtype: numpy.dtype[Any], shares: bytes
+) -> tuple[list[int], Host, Host, Host | None]:
+    """The places that the quantiles lie between, which of them are before and after each, and `_neighbours`' share.
+
+    Programs ask for the same quantiles of arrays of the same length.
+    """
+    before, after, share = _neighbours(method, n, numpy.frombuffer(shares, dtype).reshape(shape))
+    # The last place tells whether there is NaN.
+    places = numpy.unique(numpy.concatenate((before.ravel(), after.ravel(), [n - 1])))
+    return places.tolist(), numpy.searchsorted(places, before), numpy.searchsorted(places, after), share
 
 
 def _statistics(a: ndarray, places: list[int]) -> ndarray:
@@ -202,15 +217,14 @@ def _quantile(a: Any, shares: tuple[Host, bool], axis: Any, out: Any, method: An
         return operand(_finished(found, q.ndim, axes, a.ndim, keepdims, out))
     flat, axes = _sampled(a, axis)
     n = flat.shape[0]
-    before, after, share = _neighbours(method, n, q)
-    # The last place tells whether there is NaN.
-    places = numpy.unique(numpy.concatenate((before.ravel(), after.ravel(), [n - 1])))
-    found = _statistics(flat, places.tolist())
-    lower = found[numpy.searchsorted(places, before)]
+    find = _places if q.size <= _FEW else _places.__wrapped__
+    places, before, after, share = find(method, n, q.shape, q.dtype, q.tobytes())
+    found = _statistics(flat, places)
+    lower = found[before]
     if share is None:
         result = operand(lower)
     else:
-        upper = found[numpy.searchsorted(places, after)]
+        upper = found[after]
         lengthened = share.reshape(share.shape + (1,) * (flat.ndim - 1))
         result = operand(_mix(lower, upper, float(share) if weak else lengthened))
     if flat.dtype.kind == "f":

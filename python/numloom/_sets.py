@@ -215,7 +215,7 @@ _TABLE = 6
 """A table of truths may have so many times the elements of both arrays."""
 
 _FEW = 16
-"""So many comparisons, one pass over the elements, take less than a search."""
+"""So many comparisons, one pass over the elements, take less than a table or a search."""
 
 
 @native
@@ -232,9 +232,10 @@ def isin(element: Any, test_elements: Any, assume_unique: Any = False, invert: A
         none[...] = bool(invert)
         return none
     found: Any = None
-    if integers and kind != "sort" and "uint64" not in (element.dtype.name, tests.dtype.name):
+    few = element.ndim and tests.size <= _FEW and kind != "table"
+    if integers and not few and kind != "sort" and "uint64" not in (element.dtype.name, tests.dtype.name):
         found = _in_table(element, tests, kind == "table")
-    if found is None and element.ndim and tests.size <= _FEW:
+    if few:
         found = functools.reduce(operator.or_, (element == tests[i : i + 1] for i in range(tests.size)))
     if found is None:
         common = numpy.promote_types(element.dtype, tests.dtype)

@@ -84,6 +84,14 @@ def _multiply_windows(a: ndarray, taps: ndarray, into: ndarray) -> None:
 def _add_ends(made: ndarray, a: ndarray, taps: ndarray, before: int, after: int) -> None:
     """The places where not all taps meet an element. What is not there is left out, not made zero."""
     n, m = a.shape[0], taps.shape[0]
+    if not before and not after:
+        return
+    few = _core.short_ways["convolve"]
+    front, back = few(a[: m - 1], taps[::-1]), few(a[n - m + 1 :], taps[::-1])
+    if front is not None and back is not None:
+        made[:before] = front[m - 1 - before : m - 1]
+        made[before + n - m + 1 :] = back[m - 1 : m - 1 + after]
+        return
     if before:
         made[:before] = 0
     if after:

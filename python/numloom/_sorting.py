@@ -155,6 +155,8 @@ def digitize(x: Any, bins: Any, right: Any = False) -> Any:
 
 
 def _sort_method(self: ndarray, /, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> None:
+    if axis == -1 and kind is None and order is None and stable is None and _core.sort_row(self):
+        return
     try:
         held = _is_stable(kind, order, stable)
         _, at = along(self, -1 if axis is None else axis)
@@ -178,6 +180,8 @@ def _partition_method(self: ndarray, /, kth: Any, axis: Any = -1, kind: Any = "i
 def _argsort_method(
     self: ndarray, /, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None
 ) -> Any:
+    if kind is None and order is None and stable is None:
+        return argsort(self, axis)
     return argsort(self, axis, kind, order, stable=stable)
 
 

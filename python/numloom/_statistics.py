@@ -44,9 +44,12 @@ def cov(
         rows = concatenate((rows, _variables(y, dtype, rowvar or y.ndim < 2 or y.shape[0] == 1)), axis=0)
     ddof = (0 if bias else 1) if ddof is None else ddof
     counts, weights = _weights(fweights, aweights, rows.shape[1])
-    mean, total = average(rows, axis=1, weights=weights, returned=True)
-    total = total[0]
     if weights is None:
+        mean, total = rows.mean(axis=1), None
+    else:
+        mean, total = average(rows, axis=1, weights=weights, returned=True)
+        total = total[0]
+    if total is None:
         degrees: Any = rows.shape[1] - ddof
     elif ddof == 0:
         degrees = total
@@ -60,15 +63,18 @@ def cov(
     rows = rows - mean[:, None]
     across = (rows if weights is None else rows * weights).T
     made = _core.dot(rows, across.conj() if across.dtype.kind == "c" else across)
-    made *= _core.true_divide(1, degrees)
+    divide = numpy.true_divide if type(degrees) in (int, float) else _core.true_divide
+    made *= divide(1, degrees)
     return made.squeeze()
 
 
 def _variables(x: ndarray, dtype: Any, in_rows: bool) -> ndarray:
     """One row a variable."""
-    x = array(x, ndmin=2, dtype=dtype)
+    # Nothing writes into them: what has the type already is not copied.
+    x = x if x.dtype == dtype else array(x, dtype=dtype)
     if not isinstance(x, ndarray):
         raise Unsupported("a type of NumPy's")
+    x = x if x.ndim == 2 else x.reshape(1, -1)
     return x if in_rows else x.T
 
 

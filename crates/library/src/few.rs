@@ -1,6 +1,6 @@
 //! A few elements counted, found or repeated, without plan or tiles.
 
-use crate::element::{Element, with_size, with_type};
+use crate::element::with_size;
 use crate::run::{Room, Run};
 use crate::sort_key::{Keyed, with_keyed};
 use numloom_ir::DType;
@@ -67,49 +67,6 @@ pub unsafe fn insertion_place(dtype: DType, sorted: Run, value: *const u8, right
     with_keyed!(dtype, T => Some(place::<T>(sorted, value, right)), None)
 }
 
-/// The places of the elements that are not zero.
-///
-/// # Safety
-/// The run is readable memory of `dtype`.
-pub unsafe fn true_places(dtype: DType, run: Run, into: &mut Room<i64>) {
-    with_type!(dtype, T => {
-        let truth = |i: usize| run.ptr.offset(i as isize * run.step).cast::<T>().read_unaligned().truth();
-        // Each place is written, and the next one over it unless it holds: no branch has to be guessed.
-        let first = into.len();
-        into.resize(first + run.len, 0);
-        let mut found = first;
-        for i in 0..run.len {
-            into[found] = i as i64;
-            found += truth(i) as usize;
-        }
-        into.truncate(found);
-    });
-}
-
-/// A copy of the elements.
-///
-/// # Safety
-/// The run is readable memory of `T`.
-pub unsafe fn copied<T: Copy>(run: Run, room: &mut Room<T>) -> &mut [T] {
-    room.extend((0..run.len).map(|i| run.ptr.offset(i as isize * run.step).cast::<T>().read_unaligned()));
-    room
-}
-
-/// The share `q` of the way through the values, between the two neighbours there and counted from the nearer one. The
-/// values are put into another order. `None` where one of them is NaN.
-pub fn quantile(values: &mut [f64], q: f64) -> Option<f64> {
-    let last = values.len().checked_sub(1)?;
-    if values.iter().any(|v| v.is_nan()) {
-        return None;
-    }
-    let index = last as f64 * q;
-    let before = (index as usize).min(last);
-    let (_, &mut low, above) = values.select_nth_unstable_by(before, f64::total_cmp);
-    let Some(high) = above.iter().copied().min_by(f64::total_cmp) else { return Some(low) };
-    let (share, apart) = (index - before as f64, high - low);
-    Some(if share >= 0.5 { high - apart * (1.0 - share) } else { low + apart * share })
-}
-
 /// Pieces of `size` bytes, one after another, each as often as `times` says of its place.
 ///
 /// # Safety
@@ -148,15 +105,6 @@ mod tests {
         let find = |v: f64, right| unsafe { insertion_place(DType::F64, run, (&raw const v).cast(), right).unwrap() };
         assert_eq!([find(0.0, false), find(0.0, true), find(-2.0, true), find(3.0, false)], [1, 3, 0, 4]);
         assert_eq!([find(f64::NAN, false), find(f64::NAN, true)], [4, 5]);
-    }
-
-    #[test]
-    fn quantiles_between_and_at_values() {
-        let values = [4.0, 1.0, 3.0, 2.0];
-        let of = |q| quantile(&mut values.clone(), q);
-        assert_eq!([of(0.0), of(0.5), of(1.0), of(0.25)], [Some(1.0), Some(2.5), Some(4.0), Some(1.75)]);
-        assert_eq!(quantile(&mut [1.0, f64::NAN], 0.5), None);
-        assert_eq!(quantile(&mut [], 0.5), None);
     }
 
     #[test]

@@ -1,5 +1,9 @@
 //! Sorting dense runs of integers.
 
+#[cfg(target_arch = "x86_64")]
+use crate::network::{by_32, by_64};
+use std::ops::Range;
+
 /// Sorts bytes by counting them.
 pub fn count_8(run: &mut [i8]) {
     let mut counts = [0usize; 256];
@@ -29,17 +33,18 @@ fn spread<T: Copy>(mut run: &mut [T], counts: &[usize], value: impl Fn(usize) ->
     }
 }
 
-/// Runs this short are left to the standard library.
-const SHORT: usize = 256;
+/// Elements that a pivot is chosen from.
+#[cfg(target_arch = "x86_64")]
+const SAMPLE: usize = 15;
 
 macro_rules! vector_sorts {
-    ($($name:ident, $recurse:ident, $partition:ident, $t:ty, $m:ty, $load:ident, $set:ident, $lt:ident, $le:ident,
-        $compress:ident, $expand:ident, $or:ident;)*) => {$(
-        /// Sorts a run; with AVX-512, long ones by a quicksort that partitions a vector at a time.
+    ($($name:ident, $recurse:ident, $pivot:ident, $partition:ident, $network:ident, $t:ty, $m:ty, $load:ident,
+        $set:ident, $lt:ident, $le:ident, $compress:ident, $expand:ident, $or:ident;)*) => {$(
+        /// Sorts a run; with AVX-512 by a network, and long ones first by a quicksort that partitions a vector at a time.
         pub fn $name(run: &mut [$t]) {
             #[cfg(target_arch = "x86_64")]
-            if run.len() > SHORT && is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("popcnt") {
-                let depth = 2 * run.len().ilog2();
+            if is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("popcnt") {
+                let depth = 2 * run.len().max(1).ilog2();
                 // SAFETY: the features were just detected.
                 return unsafe { $recurse(run, depth) };
             }
@@ -49,9 +54,12 @@ macro_rules! vector_sorts {
         #[cfg(target_arch = "x86_64")]
         #[target_feature(enable = "avx512f,popcnt")]
         unsafe fn $recurse(mut run: &mut [$t], mut depth: u32) {
-            while run.len() > SHORT && depth > 0 {
+            while run.len() > $network::MOST {
+                if depth == 0 {
+                    return run.sort_unstable();
+                }
                 depth -= 1;
-                let pivot = pivot(run);
+                let pivot = $pivot(run);
                 let below = $partition::<false>(run, pivot);
                 if below == 0 {
                     // Nothing is smaller than the pivot: its equals are in place once they are in front.
@@ -68,7 +76,16 @@ macro_rules! vector_sorts {
                     run = left;
                 }
             }
-            run.sort_unstable();
+            $network::sort(run);
+        }
+
+        /// The median of a sample spread over the run.
+        #[cfg(target_arch = "x86_64")]
+        #[target_feature(enable = "avx512f,popcnt")]
+        unsafe fn $pivot(run: &[$t]) -> $t {
+            let mut sample: [$t; SAMPLE] = std::array::from_fn(|i| run[(2 * i + 1) * (run.len() / (2 * SAMPLE))]);
+            $network::sort(&mut sample);
+            sample[SAMPLE / 2]
         }
 
         /// Moves what is smaller than the pivot (or equal, for `OR_EQUAL`) to the front; answers how many.
@@ -128,19 +145,53 @@ macro_rules! vector_sorts {
     )*};
 }
 vector_sorts! {
-    sort_32, recurse_32, partition_32, i32, u16, _mm512_loadu_epi32, _mm512_set1_epi32, _mm512_cmplt_epi32_mask,
+    sort_32, recurse_32, pivot_32, partition_32, by_32, i32, u16, _mm512_loadu_epi32, _mm512_set1_epi32, _mm512_cmplt_epi32_mask,
         _mm512_cmple_epi32_mask, _mm512_maskz_compress_epi32, _mm512_maskz_expand_epi32, _mm512_or_si512;
-    sort_64, recurse_64, partition_64, i64, u8, _mm512_loadu_epi64, _mm512_set1_epi64, _mm512_cmplt_epi64_mask,
+    sort_64, recurse_64, pivot_64, partition_64, by_64, i64, u8, _mm512_loadu_epi64, _mm512_set1_epi64, _mm512_cmplt_epi64_mask,
         _mm512_cmple_epi64_mask, _mm512_maskz_compress_epi64, _mm512_maskz_expand_epi64, _mm512_or_si512;
 }
 
-/// The median of a sample spread over the run.
+/// Puts the element at place `k` where a sort would, and answers a range around it that is sorted: nothing before it is
+/// larger than what is in it, and nothing behind it smaller.
+pub fn select_64(run: &mut [i64], k: usize) -> Range<usize> {
+    #[cfg(target_arch = "x86_64")]
+    if is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("popcnt") {
+        // SAFETY: the features were just detected.
+        return unsafe { choose_64(run, k) };
+    }
+    run.select_nth_unstable(k);
+    k..k + 1
+}
+
 #[cfg(target_arch = "x86_64")]
-fn pivot<T: Copy + Ord>(run: &[T]) -> T {
-    const SAMPLE: usize = 15;
-    let mut sample: [T; SAMPLE] = std::array::from_fn(|i| run[(2 * i + 1) * (run.len() / (2 * SAMPLE))]);
-    sample.sort_unstable();
-    sample[SAMPLE / 2]
+#[target_feature(enable = "avx512f,popcnt")]
+unsafe fn choose_64(run: &mut [i64], k: usize) -> Range<usize> {
+    let mut range = 0..run.len();
+    let mut depth = 2 * run.len().max(1).ilog2();
+    while range.len() > by_64::MOST {
+        let part = &mut run[range.clone()];
+        if depth == 0 {
+            part.select_nth_unstable(k - range.start);
+            return k..k + 1;
+        }
+        depth -= 1;
+        let pivot = pivot_64(part);
+        let below = range.start + partition_64::<false>(part, pivot);
+        if below > k {
+            range.end = below;
+        } else if below > range.start {
+            range.start = below;
+        } else {
+            // Nothing is smaller than the pivot: its equals are sorted once they are in front.
+            let equal = range.start + partition_64::<true>(part, pivot);
+            if equal > k {
+                return range.start..equal;
+            }
+            range.start = equal;
+        }
+    }
+    by_64::sort(&mut run[range.clone()]);
+    range
 }
 
 #[cfg(test)]
@@ -170,7 +221,8 @@ mod tests {
 
     #[test]
     fn sorts_whatever_the_order() {
-        for n in [0, 1, 255, 257, 300, 1000, 4099, 70_000] {
+        let short = 0..=530;
+        for n in short.chain([1000, 4099, 70_000]) {
             for case in cases(n) {
                 let mut want = case.clone();
                 want.sort_unstable();
@@ -192,6 +244,25 @@ mod tests {
                 want.sort_unstable();
                 count_8(&mut bytes);
                 assert_eq!(bytes, want);
+            }
+        }
+    }
+
+    #[test]
+    fn selects_whatever_the_order() {
+        for n in [1, 2, 9, 256, 257, 300, 4099] {
+            for case in cases(n) {
+                let mut want = case.clone();
+                want.sort_unstable();
+                for k in [0, n / 3, n / 2, n - 1] {
+                    let mut got = case.clone();
+                    let range = select_64(&mut got, k);
+                    assert!(range.contains(&k));
+                    assert_eq!(got[range.clone()], want[range.clone()]);
+                    assert!(got[..range.start].iter().all(|v| *v <= got[range.start]));
+                    got.sort_unstable();
+                    assert_eq!(got, want);
+                }
             }
         }
     }

@@ -4,6 +4,7 @@
 //! lies; one pass over the lane counts what is below and keeps what is between, and the rest is a small selection.
 
 use crate::guide::{BLOCK, blocks};
+use crate::quicksort::{select_64, sort_64};
 use crate::scratch::{Buffer, Scratch};
 use crate::sort_key::{Keyed, with_keyed};
 use crate::vector::vectorized;
@@ -91,10 +92,12 @@ impl Select {
             let lane = self.lane(&args.ins[0], walk.offsets[0]);
             let mut at = 0;
             blocks::<T>(&lane, 0..plan.len, |block, _| {
-                block.iter().for_each(|v| {
-                    ranks[at] = v.rank();
-                    at += 1;
-                });
+                let to = &mut ranks[at..at + block.len()];
+                at += block.len();
+                vectorized(
+                    #[inline(always)]
+                    || to.iter_mut().zip(block).for_each(|(r, v)| *r = v.rank()),
+                );
             });
             let found = select(ranks, &self.kth);
             self.write::<T>(&args.outs[0], walk.offsets[1], &found);
@@ -204,7 +207,7 @@ unsafe fn sample<T: Keyed>(lane: &RawView) -> Vec<i64> {
             (lane.ptr.offset(place * lane.strides[0]) as *const T).read_unaligned().rank()
         })
         .collect();
-    sample.sort_unstable();
+    sort_64(&mut sample);
     sample
 }
 
@@ -309,23 +312,38 @@ fn conclude(kept: &[Mutex<Kept>], brackets: &[Bracket], i: usize, k: usize) -> O
     }
     let k = k - all.lows;
     if k < all.between.len() {
-        return Some(*all.between.select_nth_unstable(k).1);
+        select_64(&mut all.between, k);
+        return Some(all.between[k]);
     }
     (k - all.between.len() < all.highs).then_some(high)
 }
 
 /// The ranks at the wanted places, in the order they are wanted in.
 fn select(ranks: &mut [i64], kth: &[usize]) -> Vec<i64> {
-    let mut sorted: SmallVec<[usize; 8]> = kth.iter().copied().collect();
-    sorted.sort_unstable();
-    let mut done = 0;
-    for k in sorted {
-        if k >= done {
-            ranks[done..].select_nth_unstable(k - done);
-            done = k + 1;
+    let mut sorted: SmallVec<[usize; 8]> = (0..kth.len()).collect();
+    sorted.sort_unstable_by_key(|&i| kth[i]);
+    let mut found = vec![0; kth.len()];
+    // Nothing before is larger than what follows, and all of it that is wanted has been found.
+    let mut known = 0;
+    for i in sorted {
+        let k = kth[i];
+        if k >= known && k + 1 == ranks.len() {
+            found[i] = largest(&ranks[known..]);
+            continue;
         }
+        if k >= known {
+            known += select_64(&mut ranks[known..], k - known).end;
+        }
+        found[i] = ranks[k];
     }
-    kth.iter().map(|&k| ranks[k]).collect()
+    found
+}
+
+fn largest(ranks: &[i64]) -> i64 {
+    vectorized(
+        #[inline(always)]
+        || ranks.iter().fold(i64::MIN, |a, b| a.max(*b)),
+    )
 }
 
 impl LibraryOp for Select {

@@ -8,6 +8,7 @@ use crate::buckets::{Buckets, Cutting, Lane, Wanted, are_apart};
 use crate::divide::{self, Divide};
 use crate::element::{Complex32, Complex64, Truth};
 use crate::merge::{Record, merge, split};
+use crate::order::{places_dense, sort_dense};
 use crate::radix::{Scale, sort_run};
 use crate::scratch::{Buffer, Scratch};
 use crate::sort_key::{Codec, Keyed, Keys, LongPlaces, PairPlaces, Plain, Ranked, ShortPlaces};
@@ -164,19 +165,14 @@ impl Sort {
     ) -> Result<(), LibraryError> {
         match plan.cut {
             Cut::Lanes { tiles } => {
-                // Integers that are equal are the same, so that only floats need care.
-                let by_rank = match &self.order {
-                    Order::Sorted { stable } => self.places || (*stable && args.ins[0].dtype.is_float()),
-                    Order::Partitioned { .. } => false,
-                };
                 let lanes = piece(plan.lanes, tiles, tile);
-                self.whole_lanes::<C>(args, plan, lanes, |run, spare| match by_rank {
+                self.whole_lanes::<C>(args, plan, lanes, |run, spare| match &self.order {
                     // SAFETY: the spare is as long as a lane.
-                    true => unsafe {
+                    Order::Sorted { .. } => unsafe {
                         let scale = Scale::of::<C>(run);
                         sort_run::<C>(run, spare, scale, scale.bits)
                     },
-                    false => self.order.arrange(run),
+                    Order::Partitioned { .. } => self.order.arrange(run),
                 })
             }
             Cut::Buckets(cut) => {
@@ -231,6 +227,64 @@ impl Sort {
                 for (g, at) in starts.iter().enumerate() {
                     let to = out.ptr.offset(at[1] + i as isize * out_step) as *mut C::Answer;
                     to.write_unaligned(C::answer(*records.add(g * plan.len + i)));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether nobody can tell in which order equals are, or places tell: integers that are equal are the same, so that
+    /// only floats need care.
+    fn is_plain(&self, dtype: DType) -> bool {
+        match self.order {
+            Order::Sorted { stable } => self.places || !(stable && dtype.is_float()),
+            Order::Partitioned { .. } => false,
+        }
+    }
+
+    /// Lanes whose equals are the same, or places, which tell them apart: `arrange` makes the answers of a dense lane
+    /// in memory of their own, or for values where they lie.
+    unsafe fn dense_lanes<T: Keyed, A: Copy>(
+        &self,
+        args: &Args,
+        plan: &Plan,
+        lanes: std::ops::Range<usize>,
+        arrange: unsafe fn(*const T, usize, *mut A),
+    ) -> Result<(), LibraryError> {
+        let (x, out, len) = (&args.ins[0], &args.outs[0], plan.len);
+        let (step, out_step) = (x.strides[self.axis], out.strides[self.axis]);
+        let reads = step == size_of::<T>() as isize && x.is_aligned();
+        let same = !self.places && x.ptr == out.ptr && x.strides == out.strides;
+        let writes = out_step == size_of::<A>() as isize && out.is_aligned() && (same || are_apart(x, out));
+        let group = if reads && writes { 1 } else { GROUP.min(lanes.len()) };
+        let read = Buffer::new::<T>(if reads { 0 } else { len * group })?;
+        let made = Buffer::new::<A>(if writes { 0 } else { len * group })?;
+        let mut walk = Walk::new(&plan.outer, [&plan.steps[0], &plan.steps[1]]);
+        walk.seek(lanes.start);
+        let mut left = lanes.len();
+        while left > 0 {
+            let mut starts = SmallVec::<[[isize; 2]; GROUP]>::new();
+            for _ in 0..group.min(left) {
+                starts.push(walk.offsets);
+                walk.step();
+            }
+            left -= starts.len();
+            // Place by place across the group, so that lanes side by side share their cache lines.
+            for i in 0..if reads { 0 } else { len } {
+                for (g, at) in starts.iter().enumerate() {
+                    let v = (x.ptr.offset(at[0] + i as isize * step) as *const T).read_unaligned();
+                    read.as_ptr::<T>().add(g * len + i).write(v);
+                }
+            }
+            for (g, at) in starts.iter().enumerate() {
+                let from = if reads { x.ptr.offset(at[0]) as *const T } else { read.as_ptr::<T>().add(g * len) };
+                let to = if writes { out.ptr.offset(at[1]) as *mut A } else { made.as_ptr::<A>().add(g * len) };
+                arrange(from, len, to);
+            }
+            for i in 0..if writes { 0 } else { len } {
+                for (g, at) in starts.iter().enumerate() {
+                    let to = out.ptr.offset(at[1] + i as isize * out_step) as *mut A;
+                    to.write_unaligned(made.as_ptr::<A>().add(g * len + i).read());
                 }
             }
         }
@@ -303,6 +357,12 @@ impl Sort {
             let (shape, strides) = (smallvec![plan.len], smallvec![x.strides[self.axis]]);
             let lane = RawView { ptr: x.ptr, dtype: x.dtype, shape, strides };
             self.divide.run::<T>(&lane, out.ptr as *mut T, place, phase, tile)
+        } else if let (Cut::Lanes { tiles }, true) = (&plan.cut, self.is_plain(args.ins[0].dtype)) {
+            let lanes = piece(plan.lanes, *tiles, tile);
+            match self.places {
+                true => self.dense_lanes(args, plan, lanes, places_dense::<T>),
+                false => self.dense_lanes(args, plan, lanes, sort_dense::<T>),
+            }
         } else if !self.places {
             self.run_ranked::<Keys<T>>(args, plan, phase, tile)
         } else if size_of::<T>() <= 4 && plan.len < 1 << 32 {

@@ -5,6 +5,8 @@ use crate::handle::{self, NdArray};
 use crate::numpy_api::api;
 use crate::slots::{answer, definition, held, positional, tried};
 use crate::{object, short_making as making, short_numbers as numbers, short_order as order};
+use crate::slots::{answer, held, tried};
+use crate::{linalg, object, short_making as making, short_numbers as numbers, short_order as order};
 use numloom_ir::Value;
 use numloom_library::Run;
 use numloom_runtime::Array;
@@ -117,6 +119,10 @@ short_ways! {
     "searchsorted" numbers::searchsorted;
     "einsum" numbers::einsum;
     "nonzero" order::nonzero;
+    "sort" order::sort;
+    "argsort" order::argsort;
+    "unique" order::unique;
+    "median" order::median;
     "percentile" order::percentile;
     "quantile" order::quantile;
     "linspace" making::linspace;
@@ -124,6 +130,7 @@ short_ways! {
     "cross" numbers::cross;
     "linalg.norm" numbers::norm;
     "count_nonzero" numbers::count_nonzero;
+    "linalg.solve" linalg::solve;
 }
 
 /// An argument for which `None` is the same as nothing.

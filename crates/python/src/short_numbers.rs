@@ -4,7 +4,7 @@ use crate::short::{Given, Made, int_or, near, number, ours, run, unless_none, wo
 use crate::slots::held;
 use numloom_ir::view::dense_strides;
 use numloom_ir::{DType, Dims, Strides, Value, View, view::Order};
-use numloom_library::{self as library, Labelled, Room, Run, interpolate, slide};
+use numloom_library::{self as library, Labelled, Room, Run, interpolate, slide, vectorized};
 use numloom_runtime::record::{self, Near};
 use pyo3::ffi;
 use pyo3::types::{PyString, PyStringMethods};
@@ -40,7 +40,17 @@ pub unsafe fn interp(given: &Given) -> Option<Made> {
 }
 
 /// So many products are added up at once.
-const PRODUCTS: usize = 1 << 15;
+const PRODUCTS: usize = 1 << 20;
+/// So many elements are read in the call where that takes no longer than to say what is to be done with them.
+const MIDDLING: usize = 1 << 16;
+
+/// An array that is there, and may be larger than those that are `near`.
+unsafe fn middling<'a>(object: *mut ffi::PyObject) -> Option<Near<'a>> {
+    let array = &ours(object)?.array;
+    let n = array.view.size();
+    let few = n > 0 && n <= MIDDLING && n <= numloom_config::current().inline_size.saturating_mul(8);
+    if few { record::there(array) } else { None }
+}
 
 /// How many places before the first and after the last meeting of all taps the result has.
 unsafe fn ends(mode: *mut ffi::PyObject, default: usize, taps: usize) -> Option<(usize, usize)> {
@@ -53,7 +63,7 @@ unsafe fn ends(mode: *mut ffi::PyObject, default: usize, taps: usize) -> Option<
 
 /// Two sequences of one type. Halves are added up in single precision, which takes a cast.
 unsafe fn sequences<'a>(a: *mut ffi::PyObject, v: *mut ffi::PyObject) -> Option<(DType, Run, Run, [Near<'a>; 2])> {
-    let (a, v) = (near(a)?, near(v)?);
+    let (a, v) = (middling(a)?, middling(v)?);
     let dtype = a.view.dtype;
     let fits = dtype == v.view.dtype && dtype != DType::F16 && a.view.ndim() == 1 && v.view.ndim() == 1;
     let few = a.view.size().checked_mul(v.view.size())? <= PRODUCTS;
@@ -62,7 +72,8 @@ unsafe fn sequences<'a>(a: *mut ffi::PyObject, v: *mut ffi::PyObject) -> Option<
 
 unsafe fn slid(dtype: DType, a: Run, taps: Run, (before, after): (usize, usize)) -> Option<Made> {
     let len = before + a.len - taps.len + 1 + after;
-    let (made, to) = record::to_fill("convolve", dtype, smallvec![len])?;
+    let view = View { dtype, offset: 0, shape: smallvec![len], strides: smallvec![dtype.size() as isize] };
+    let (made, to) = record::laid_out("convolve", len, view)?;
     slide(dtype, a, taps, before, to, len);
     Some(Made::Array(made))
 }
@@ -90,10 +101,13 @@ pub unsafe fn correlate(given: &Given) -> Option<Made> {
 pub unsafe fn bincount(given: &Given) -> Option<Made> {
     let _still = record::still();
     let [x, weights, least] = given.bind([c"", c"weights", c"minlength"])?;
-    let (x, weights, least) = (near(x)?, unless_none(weights), usize::try_from(int_or(least, 0)?).ok()?);
+    let (x, weights, least) = (middling(x)?, unless_none(weights), usize::try_from(int_or(least, 0)?).ok()?);
     let mut room = Room::new();
     let values = library::integers(x.view.dtype, run(&x).filter(|_| x.view.ndim() == 1)?, &mut room)?;
-    let (low, high) = values.iter().fold((i64::MAX, 0), |(low, high), &v| (v.min(low), v.max(high)));
+    let (low, high) = vectorized(
+        #[inline(always)]
+        || values.iter().fold((i64::MAX, 0), |(low, high), &v| (v.min(low), v.max(high))),
+    );
     if low < 0 {
         return None;
     }

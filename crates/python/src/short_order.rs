@@ -1,21 +1,44 @@
 //! Short ways of functions that look for places in arrays of one dimension: quantiles, and where something is true.
 
-use crate::short::{Given, Made, near, number, run};
+use crate::short::{Given, Made, int_or, near, number, run};
 use numloom_ir::{DType, Value};
-use numloom_library::{self as library, Room};
-use numloom_runtime::record;
+use numloom_library::{self as library, Room, Run};
+use numloom_runtime::record::{self, Near};
+use pyo3::ffi;
 use smallvec::smallvec;
 
-/// One quantile of doubles, between its neighbours by NumPy's own rule.
+/// One quantile of doubles, or a list of them, between their neighbours by NumPy's own rule.
 unsafe fn share_of(given: &Given, whole: f64) -> Option<Made> {
     let _still = record::still();
     let [a, q] = given.bind([c"a", c"q"])?;
     let a = near(a).filter(|a| a.view.dtype == DType::F64 && a.view.ndim() == 1)?;
-    let q = if q.is_null() { None } else { number(given.py, q) }? / whole;
-    let mut values = Room::new();
-    let values = library::copied(run(&a)?, &mut values);
-    let found = (0.0..=1.0).contains(&q).then(|| library::quantile(values, q)).flatten()?;
+    let run = run(&a).filter(|_| !q.is_null())?;
+    let share = |q: *mut ffi::PyObject| number(given.py, q).map(|q| q / whole).filter(|q| (0.0..=1.0).contains(q));
+    if ffi::PyList_CheckExact(q) == 0 && ffi::PyTuple_CheckExact(q) == 0 {
+        return finite(library::quantile_few(run, share(q)?)?);
+    }
+    let count = ffi::PySequence_Size(q);
+    let item = |k: isize| match ffi::PyList_CheckExact(q) {
+        0 => ffi::PyTuple_GetItem(q, k),
+        _ => ffi::PyList_GetItem(q, k),
+    };
+    let shares: Room<f64> = (0..count).map(|k| share(item(k))).collect::<Option<_>>()?;
+    let found = library::quantiles_few(run, &shares).filter(|found| found.iter().all(|v| v.is_finite()))?;
+    let (made, to) = record::to_fill("quantile", DType::F64, smallvec![found.len()])?;
+    std::ptr::copy_nonoverlapping(found.as_ptr(), to.cast(), found.len());
+    Some(Made::Array(made))
+}
+
+/// Where something is not, the composed function warns of it.
+fn finite(found: f64) -> Option<Made> {
     found.is_finite().then(|| Made::Value(Value::from_f64(DType::F64, found)))
+}
+
+pub unsafe fn median(given: &Given) -> Option<Made> {
+    let _still = record::still();
+    let [a] = given.bind([c"a"])?;
+    let a = near(a).filter(|a| a.view.dtype == DType::F64 && a.view.ndim() == 1)?;
+    finite(library::median_few(run(&a)?)?)
 }
 
 pub unsafe fn quantile(given: &Given) -> Option<Made> {
@@ -30,9 +53,54 @@ pub unsafe fn nonzero(given: &Given) -> Option<Made> {
     let _still = record::still();
     let [a] = given.bind([c"a"])?;
     let a = near(a).filter(|a| a.view.ndim() == 1)?;
-    let mut places = Room::new();
-    library::true_places(a.view.dtype, run(&a)?, &mut places);
-    let (made, to) = record::to_fill("nonzero", DType::I64, smallvec![places.len()])?;
-    std::slice::from_raw_parts_mut(to.cast(), places.len()).copy_from_slice(&places);
+    let truths = library::Truths::of(a.view.dtype, run(&a)?)?;
+    let (made, to) = record::to_fill("nonzero", DType::I64, smallvec![truths.count()])?;
+    truths.write_places(to.cast());
     Some(Made::Alone(made))
+}
+
+/// A small array and the length of its rows, if the call is about them: the only axis there is, or the last one of an
+/// array that lies row by row.
+unsafe fn rows<'a>(given: &Given) -> Option<(Near<'a>, usize)> {
+    let [a, axis] = given.bind([c"a", c"axis"])?;
+    let a = near(a)?;
+    let last = a.view.ndim().checked_sub(1)? as isize;
+    let fits = [-1, last].contains(&int_or(axis, -1)?) && (last == 0 || a.is_dense());
+    fits.then_some((a, a.view.shape[last as usize]))
+}
+
+/// Each row of a small array, and where its answers of `size` bytes go.
+unsafe fn each_row(a: &Near, len: usize, size: usize, to: *mut u8, mut f: impl FnMut(Run, *mut u8) -> bool) -> bool {
+    let step = a.view.strides[a.view.ndim() - 1];
+    let row = |r: usize| Run { ptr: a.ptr.wrapping_add(r * len * a.view.dtype.size()), step, len };
+    (0..a.view.size() / len.max(1)).all(|r| f(row(r), to.wrapping_add(r * len * size)))
+}
+
+pub unsafe fn sort(given: &Given) -> Option<Made> {
+    let _still = record::still();
+    let (a, len) = rows(given)?;
+    let dtype = a.view.dtype;
+    let (made, to) = record::to_fill("sort", dtype, a.view.shape.clone())?;
+    each_row(&a, len, dtype.size(), to, |row, to| library::sort_few(dtype, row, to)).then_some(Made::Array(made))
+}
+
+pub unsafe fn argsort(given: &Given) -> Option<Made> {
+    let _still = record::still();
+    let (a, len) = rows(given)?;
+    let dtype = a.view.dtype;
+    let (made, to) = record::to_fill("argsort", DType::I64, a.view.shape.clone())?;
+    each_row(&a, len, 8, to, |row, to| library::places_few(dtype, row, to.cast())).then_some(Made::Array(made))
+}
+
+pub unsafe fn unique(given: &Given) -> Option<Made> {
+    let _still = record::still();
+    let [ar] = given.bind([c"ar"])?;
+    let a = near(ar).filter(|a| a.view.ndim() == 1 && a.view.dtype.size() <= 8)?;
+    // Small arrays have no more elements.
+    let mut room = [0u64; 1024];
+    let run = run(&a).filter(|run| run.len <= room.len())?;
+    let n = library::distinct_few(a.view.dtype, run, room.as_mut_ptr().cast())?;
+    let (made, to) = record::to_fill("unique", a.view.dtype, smallvec![n])?;
+    std::ptr::copy_nonoverlapping(room.as_ptr().cast(), to, n * a.view.dtype.size());
+    Some(Made::Array(made))
 }

@@ -40,6 +40,17 @@ fn sort_in_place(x: &Bound<'_, NdArray>, axis: usize, stable: bool) -> PyResult<
     into(x.py(), Sort::new(axis, stable), &[&array], &array)
 }
 
+/// Sorts an array of one dimension where it lies, if it may be written to; answers whether it was.
+#[pyfunction]
+fn sort_row(x: &Bound<'_, NdArray>) -> PyResult<bool> {
+    let plain = |a: &NdArray| a.writeable && a.array.symbol().is_none() && a.array.view.ndim() == 1;
+    let array = match x.borrow() {
+        held if plain(&held) => held.array.clone(),
+        _ => return Ok(false),
+    };
+    into(x.py(), Sort::new(0, false), &[&array], &array).map(|()| true)
+}
+
 /// Always stable.
 #[pyfunction]
 fn sorting_places(x: &Bound<'_, NdArray>, axis: usize) -> Answer {
@@ -130,6 +141,7 @@ fn tally(
 pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(sorted, m)?)?;
     m.add_function(wrap_pyfunction!(sort_in_place, m)?)?;
+    m.add_function(wrap_pyfunction!(sort_row, m)?)?;
     m.add_function(wrap_pyfunction!(sorting_places, m)?)?;
     m.add_function(wrap_pyfunction!(partitioned, m)?)?;
     m.add_function(wrap_pyfunction!(partition_in_place, m)?)?;
