@@ -4,8 +4,6 @@
 use crate::handle::{self, NdArray};
 use crate::numpy_api::api;
 use crate::slots::{answer, definition, held, positional, tried};
-use crate::{object, short_making as making, short_numbers as numbers, short_order as order};
-use crate::slots::{answer, held, tried};
 use crate::{linalg, object, short_making as making, short_numbers as numbers, short_order as order};
 use numloom_ir::Value;
 use numloom_library::Run;
