@@ -30,6 +30,14 @@ pub use packing::{compress, count_true, expand};
 pub use stream::{stream, streamed};
 pub use table::{block_fn, fold_fn};
 
+/// Fills the tables of loops, which are otherwise filled when they are first asked for.
+pub fn fill_tables() {
+    use numloom_ir::{DType, ScalarOp};
+    let _ = (select_fn(1), cast_fn(DType::Bool, DType::Bool), block_fn(ScalarOp::Add, 0));
+    // SAFETY: there is nothing to count.
+    unsafe { count_true(0, std::ptr::NonNull::dangling().as_ptr()) };
+}
+
 /// Elements of a block: every block loop is called with at most this many.
 pub const BLOCK: usize = 1024;
 

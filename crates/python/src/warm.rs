@@ -1,4 +1,4 @@
-//! The code that ordinary programs run and the constants, brought in when the module is imported. `build.rs` lays it between two
+//! The code that ordinary programs run, the constants and the tables of loops, brought in when the module is imported. `build.rs` lays it between two
 //! marks; on first use it would come in by pieces of 64 KiB around every function, most of which nobody asked for.
 
 /// Stands before the functions of `hot_functions.txt`.
@@ -24,6 +24,7 @@ const CONSTANTS: usize = 832 << 10;
 const PAGE: usize = 4096;
 
 pub fn init() {
+    numloom_loops::fill_tables();
     let (begin, end) = (numloom_hot_begin as *const () as usize, numloom_hot_end as *const () as usize);
     let Some(bytes) = end.checked_sub(begin).filter(|&bytes| bytes <= AT_MOST) else { return };
     bring_in(begin, bytes);

@@ -268,6 +268,8 @@ impl Window {
             }
         }
 
+        // Of several tasks others can begin with one; on a GPU all are short here, and handing one on takes longer.
+        let stays = stays && (plan.tasks.len() == 1 || reserved::are_gpus());
         for (t, payload) in plan.tasks.iter().zip(payloads) {
             let own = all.take().unwrap_or_else(|| taken(&mut ops, t));
             launch(t, payload, own, &nodes, stays);
