@@ -2,6 +2,7 @@
 //! on how long blocks are, on what else a kernel computes, or on who runs it, so that sums come out the same.
 
 use numloom_loops::{FoldFn, In};
+use smallvec::SmallVec;
 
 /// Elements of a run that are folded to one value. Blocks of kernels that fold are multiples of it.
 pub(crate) const GRANULE: usize = 512;
@@ -10,7 +11,7 @@ const MOST: usize = 64;
 
 /// Values of what is folded so far, put together when there are many.
 pub struct Partials {
-    values: [u64; 2 * MOST],
+    values: SmallVec<[u64; MOST]>,
     size: usize,
     len: usize,
 }
@@ -18,11 +19,11 @@ pub struct Partials {
 impl Partials {
     /// `size`: bytes of a value.
     pub fn new(size: usize) -> Partials {
-        Partials { values: [0; 2 * MOST], size, len: 0 }
+        Partials { values: SmallVec::from_elem(0, (size * MOST).div_ceil(8)), size, len: 0 }
     }
 
     fn at(&mut self, k: usize) -> *mut u8 {
-        // Inside, as values have 16 bytes at most.
+        // Inside for as many values as are put together.
         self.values.as_mut_ptr().cast::<u8>().wrapping_add(k * self.size)
     }
 

@@ -18,7 +18,7 @@ use crate::small;
 use crate::spill;
 use crate::store::{Found, LastUse, MadeBy, MadeFrom, Origin, Store, Symbol};
 use crate::sync;
-use crate::window::WINDOW;
+use crate::window::{self, WINDOW};
 use numloom_ir::view::Order;
 use numloom_ir::{DType, Dims, Overlap, ScalarOp, Strides, Value, View};
 use numloom_library::{Args, Clock, CountTrue, LibraryError, LibraryOp, Pack, Reaches, Unpack};
@@ -103,6 +103,7 @@ pub unsafe fn from_host(
     let keep = numloom_ir::view::keep_order_strides(dtype.size(), shape, &[&foreign]);
     let view = View { dtype, offset: 0, shape: Dims::from_slice(shape), strides: keep };
     let out = empty_view(view, at)?;
+    expect_work(out.store.nbytes());
     let _still = spill::inline();
     if out.view.size() > 0 {
         let to = out.store.materialise().map_err(|e| ExecError::no_memory(e, "array", out.store.provenance))?;
@@ -110,6 +111,13 @@ pub unsafe fn from_host(
     }
     out.store.wrote();
     Ok(out)
+}
+
+/// A program that brings a large array is about to compute with it: the threads begin while it comes.
+fn expect_work(nbytes: usize) {
+    if nbytes >= TRACKED {
+        window::start();
+    }
 }
 
 /// An array over foreign memory without a copy. `owner` is dropped with the store (on any thread).
@@ -125,6 +133,7 @@ pub unsafe fn adopt(
     exposed: bool,
     at: impl FnOnce() -> Provenance,
 ) -> Array {
+    expect_work(nbytes);
     let store = Store::adopt(ptr, nbytes, owner, at());
     store.exposed.store(exposed as u32, Ordering::Release);
     Array::new(Arc::new(store), view)
