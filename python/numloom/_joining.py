@@ -167,11 +167,23 @@ def delete(arr: Any, obj: Any, axis: Any = None) -> Any:
     axis = normalize_axis_index(axis, a.ndim)
     size = a.shape[axis]
     front = (slice(None),) * axis
-    if type(obj) is int and -size <= obj < size:
-        at = obj % size
-        return concatenate((a[(*front, slice(None, at))], a[(*front, slice(at + 1, None))]), axis)
+    places = obj if isinstance(obj, int | slice) else numpy.asarray(_core.to_numpy(obj))
+    if isinstance(places, numpy.ndarray) and places.size == 1 and places.dtype.kind in "iu":
+        places = places.item()
+    if type(places) is int and -size <= places < size:
+        at = places % size
+        made = _core.empty(
+            [n - (k == axis) for k, n in enumerate(a.shape)], dtype=a.dtype, order="F" if a.flags.fnc else "C"
+        )
+        made[(*front, slice(None, at))] = a[(*front, slice(None, at))]
+        made[(*front, slice(at, None))] = a[(*front, slice(at + 1, None))]
+        return made
     # NumPy picks what stays (and words the errors) on the positions alone.
-    stays = numpy.delete(numpy.arange(size), _core.to_numpy(obj))
+    stays = numpy.delete(numpy.arange(size), places)
+    if not isinstance(places, slice):
+        chosen = numpy.zeros(size, dtype=bool)
+        chosen[stays] = True
+        return a[(*front, chosen)]
     if a.flags.fnc:
         return a.T.take(stays, axis=a.ndim - 1 - axis).T
     return a.take(stays, axis=axis)
@@ -184,11 +196,13 @@ def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
         a, axis = a.ravel(), 0
     axis = normalize_axis_index(axis, a.ndim)
     size = a.shape[axis]
-    if type(obj) is not int or not -size <= obj <= size:
-        raise Unsupported("several places at once")
-    at = obj + size if obj < 0 else obj
     values = operand(values).astype(a.dtype, copy=False)
     values = values.reshape((1,) * (a.ndim - values.ndim) + values.shape) if values.ndim < a.ndim else values
+    if type(obj) is not int:
+        return _inserted(a, _core.to_numpy(obj), values, axis)
+    if not -size <= obj <= size:
+        raise Unsupported("a place that is none")
+    at = obj + size if obj < 0 else obj
     # A scalar place inserts along the axis what stands in front in `values`.
     values = values.transpose([*range(1, axis + 1), 0, *range(axis + 1, a.ndim)])
     shape = list(a.shape)
@@ -198,6 +212,29 @@ def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
     made[(*front, slice(None, at))] = a[(*front, slice(None, at))]
     made[(*front, slice(at, at + values.shape[axis]))] = values
     made[(*front, slice(at + values.shape[axis], None))] = a[(*front, slice(at, None))]
+    return made
+
+
+def _inserted(a: ndarray, places: Any, values: ndarray, axis: int) -> ndarray:
+    """One of `values` before each of several places."""
+    size = a.shape[axis]
+    wanted = numpy.arange(size)[places] if isinstance(places, slice) else numpy.asarray(places)
+    count = int(wanted.sum()) if wanted.dtype == bool else wanted.size
+    room = [count if k == axis else n for k, n in enumerate(a.shape)]
+    fits = values.ndim == a.ndim and all(n in (1, most) for n, most in zip(values.shape, room, strict=True))
+    fits = fits and wanted.dtype.kind in "biu" and bool(((wanted >= -size) & (wanted <= size)).all())
+    if wanted.ndim != 1 or count == 1 or size == 0 or not fits:
+        raise Unsupported("one place in a sequence, or what NumPy refuses")
+    # NumPy says where they come (and words the errors) on the positions alone.
+    order = numpy.insert(numpy.arange(size), places, -1 - numpy.arange(count))
+    new = order < 0
+    shape = [n + count * (k == axis) for k, n in enumerate(a.shape)]
+    made = _core.empty(shape, dtype=a.dtype, order="F" if a.flags.fnc else "C")
+    front = (slice(None),) * axis
+    if values.shape[axis] != 1:
+        values = values.take(-1 - order[new], axis=axis)
+    made[(*front, new)] = values
+    made[(*front, ~new)] = a
     return made
 
 
