@@ -21,7 +21,7 @@ pub(crate) enum Folding {
     None,
     /// Fold the block in with what was folded before.
     Inner {
-        partials: SmallVec<[Partials; 2]>,
+        partials: Vec<Partials>,
     },
     /// Combine the block element by element into the accumulators; `first` writes instead.
     Outer {
