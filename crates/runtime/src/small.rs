@@ -74,8 +74,8 @@ pub fn extreme_place(a: &Array, max: bool) -> Option<usize> {
     unsafe { numloom_library::extreme_place(a.view.dtype, max, run.ptr, n).ok() }
 }
 
-/// Truths of up to this many elements that are there are counted in the call: some microseconds.
-const COUNTED: usize = 1 << 18;
+/// Truths of up to this many elements that are there are counted in the call: at worst some tens of microseconds.
+const COUNTED: usize = 1 << 20;
 
 /// How many elements of a dense bool array that is there are true.
 pub fn count_small(a: &Array) -> Option<usize> {
