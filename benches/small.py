@@ -1,6 +1,8 @@
 """Small calls, NumPy and Numloom side by side: what one call costs where there is next to nothing to compute.
 
-    python benches/small.py [--rounds 9] [--only TEXT] [--json FILE]
+    python benches/small.py [--middling] [--rounds 9] [--only TEXT] [--json FILE]
+
+With --middling calls on thousands of elements, each of which is waited for.
 
 Microseconds, medians over rounds. In a round every call is timed under both modules, one right after the other, so that
 what disturbs the machine disturbs both; a ratio is the median over rounds of Numloom's time over NumPy's.
@@ -16,8 +18,8 @@ import numpy
 
 import numloom
 
-SIZES = 10, 1000
-CALLS = [
+SMALL_SIZES = 10, 1000
+SMALL = [
     # views
     "a[1:5]",
     "a[:]",
@@ -115,7 +117,67 @@ CALLS = [
 ]
 
 
+MIDDLING_SIZES = 3_000, 20_000, 60_000, 300_000
+MIDDLING = [
+    "a + b",
+    "a * 0.5",
+    "a / b",
+    "a > b",
+    "np.maximum(a, b)",
+    "np.clip(a, 1.2, 1.8)",
+    "np.where(m, a, b)",
+    "np.sqrt(a)",
+    "np.exp(a)",
+    "np.log(a)",
+    "np.sin(a)",
+    "a**1.5",
+    "y // 3",
+    "y % 7",
+    "~m",
+    "A + A[0]",
+    "A * A[:, :1]",
+    "A + A.T",
+    "float(a.sum())",
+    "float(a.min())",
+    "float(a.std())",
+    "int(a.argmax())",
+    "A.sum(axis=0)",
+    "A.sum(axis=1)",
+    "A.max(axis=1)",
+    "int(np.count_nonzero(m))",
+    "bool(m.any())",
+    "float(a @ b)",
+    "float(np.linalg.norm(a))",
+    "a.copy()",
+    "a.astype(np.float32)",
+    "A.T.copy()",
+    "a[::2].copy()",
+    "a[::-1].copy()",
+    "a[m]",
+    "a[y]",
+    "np.take(a, y)",
+    "np.nonzero(m)[0]",
+    "np.zeros(n)",
+    "np.ones(n)",
+    "np.arange(n)",
+    "np.concatenate([a, b])",
+    "np.roll(a, 5)",
+    "np.diff(a)",
+    "np.cumsum(a)",
+    "np.sort(r)",
+    "np.argsort(r)",
+    "np.unique(y)",
+    "np.bincount(y)",
+    "float(np.median(r))",
+    "np.histogram(a, 50)[0]",
+    "np.convolve(a, b[:9])",
+    "np.interp(a, b, a)",
+    "np.fft.rfft(a)",
+]
+
+
 def names(module, n):
+    side = int(n**0.5)
     a = module.asarray(numpy.linspace(1, 2, n))
     return dict(
         np=module,
@@ -123,24 +185,27 @@ def names(module, n):
         k=n // 2,
         i=slice(1, n - 1),
         a=a,
-        A=module.asarray(numpy.linspace(1, 2, n).reshape(2, -1)),
+        A=module.asarray(numpy.linspace(1, 2, n).reshape(2, -1) if n <= 1000 else numpy.ones((side, side))),
         b=module.asarray(numpy.linspace(2, 3, n)),
         c=module.asarray(numpy.zeros(n)),
         m=module.asarray(numpy.arange(n) % 2 == 0),
         x=module.asarray(numpy.arange(5)),
+        y=module.asarray(numpy.arange(n) * 7919 % min(n, 1000)),
+        r=module.asarray(numpy.random.default_rng(2).random(n)),
         rng=module.random.default_rng(1),
+        wait=module.sync if module is numloom else lambda result: result,
     )
 
 
-def measure(call, rounds):
+def measure(call, sizes, rounds):
     """{size: {module name: microseconds, "ratio": theirs}}."""
     result = {}
-    for n in SIZES:
+    for n in sizes:
         timers = {m.__name__: timeit.Timer(call, globals=names(m, n)) for m in (numpy, numloom)}
         repeats = {}
         for name, timer in timers.items():
-            timer.timeit(1000)
-            repeats[name] = max(1000, int(0.003 / (timer.timeit(1000) / 1000)))
+            warm = min(1000, timer.autorange()[0])
+            repeats[name] = max(warm, int(0.003 / (timer.timeit(warm) / warm)))
         seen = {name: [] for name in timers}
         for _ in range(rounds):
             for name, timer in timers.items():
@@ -152,19 +217,22 @@ def measure(call, rounds):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--middling", action="store_true", help="calls on thousands of elements, each waited for")
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--only", default="", help="only calls that contain this text")
     parser.add_argument("--json", help="write the figures to this file")
     args = parser.parse_args()
-    print("| call | " + " | ".join(f"NumPy, {n:,} | Numloom, {n:,} | ratio" for n in SIZES) + " |")
-    print("|---" * (3 * len(SIZES) + 1) + "|")
+    sizes, calls = (MIDDLING_SIZES, MIDDLING) if args.middling else (SMALL_SIZES, SMALL)
+    print("| call | " + " | ".join(f"NumPy, {n:,} | Numloom, {n:,} | ratio" for n in sizes) + " |")
+    print("|---" * (3 * len(sizes) + 1) + "|")
     figures = {}
     gc.disable()
-    for call in CALLS:
+    for call in calls:
         if args.only not in call:
             continue
-        figures[call] = cells = measure(call, args.rounds)
-        row = (f"{cells[n]['numpy']:.3f} | {cells[n]['numloom']:.3f} | {cells[n]['ratio']:.2f}" for n in SIZES)
+        waits = args.middling and not call.startswith(("float(", "int(", "bool("))
+        figures[call] = cells = measure(f"wait({call})" if waits else call, sizes, args.rounds)
+        row = (f"{cells[n]['numpy']:.3f} | {cells[n]['numloom']:.3f} | {cells[n]['ratio']:.2f}" for n in sizes)
         print(f"| `{call}` | " + " | ".join(row) + " |", flush=True)
     if args.json:
         with open(args.json, "w") as f:
