@@ -167,10 +167,13 @@ def delete(arr: Any, obj: Any, axis: Any = None) -> Any:
     axis = normalize_axis_index(axis, a.ndim)
     size = a.shape[axis]
     front = (slice(None),) * axis
-    places = obj if isinstance(obj, int | slice) else numpy.asarray(_core.to_numpy(obj))
-    if isinstance(places, numpy.ndarray) and places.size == 1 and places.dtype.kind in "iu":
-        places = places.item()
-    if type(places) is int and -size <= places < size:
+    places = _core.to_numpy(obj)
+    if not isinstance(places, int | slice):
+        one = numpy.asarray(places)
+        places = one.item() if one.size == 1 and one.dtype.kind in "iu" else places
+    if type(places) is int:
+        if not -size <= places < size:
+            raise IndexError(f"index {places} is out of bounds for axis {axis} with size {size}")
         at = places % size
         made = _core.empty(
             [n - (k == axis) for k, n in enumerate(a.shape)], dtype=a.dtype, order="F" if a.flags.fnc else "C"
