@@ -73,6 +73,16 @@ enum Cut {
     },
 }
 
+/// Where the next lanes begin in source and target.
+fn group_of(walk: &mut Walk<2>, lanes: usize) -> SmallVec<[[isize; 2]; GROUP]> {
+    let mut starts = SmallVec::new();
+    for _ in 0..lanes {
+        starts.push(walk.offsets);
+        walk.step();
+    }
+    starts
+}
+
 impl Sort {
     fn with(axis: usize, order: Order, places: bool) -> Sort {
         Sort { axis, order, places, runs: Scratch::default(), buckets: Buckets::default(), divide: Divide::default() }
@@ -207,11 +217,7 @@ impl Sort {
         let records = buffer.as_ptr::<C::Record>();
         let mut left = lanes.len();
         while left > 0 {
-            let mut starts = SmallVec::<[[isize; 2]; GROUP]>::new();
-            for _ in 0..group.min(left) {
-                starts.push(walk.offsets);
-                walk.step();
-            }
+            let starts = group_of(&mut walk, group.min(left));
             left -= starts.len();
             // Place by place across the group, so that lanes side by side share their cache lines.
             for i in 0..plan.len {
@@ -263,11 +269,7 @@ impl Sort {
         walk.seek(lanes.start);
         let mut left = lanes.len();
         while left > 0 {
-            let mut starts = SmallVec::<[[isize; 2]; GROUP]>::new();
-            for _ in 0..group.min(left) {
-                starts.push(walk.offsets);
-                walk.step();
-            }
+            let starts = group_of(&mut walk, group.min(left));
             left -= starts.len();
             // Place by place across the group, so that lanes side by side share their cache lines.
             for i in 0..if reads { 0 } else { len } {

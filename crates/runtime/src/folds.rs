@@ -21,52 +21,6 @@ type Result<T> = std::result::Result<T, ExecError>;
 /// Elements that tasks fold in one go, too.
 const CHUNK: usize = 1 << 16;
 
-/// A whole dense array, or a line, folded to one value, straight through the block fold. `None` when it does not fit.
-pub fn fold_whole(
-    op: ScalarOp,
-    lp: u8,
-    input: &Array,
-    axes: &[usize],
-    out: &Array,
-    initial: Option<Value>,
-) -> Option<Result<u8>> {
-    let _still = spill::inline();
-    let (lp, dtype) = crate::lower::accumulator(op, lp);
-    let n = input.view.size();
-    let fits = axes.len() == input.view.ndim() && input.view.dtype == dtype && out.view.dtype == dtype;
-    if !fits || n == 0 || n > CHUNK || input.store.ptr().is_null() {
-        return None;
-    }
-    let fold = fold_fn(op, lp as usize)?;
-    let from = match is_dense(&input.view) {
-        // SAFETY: a view's offset lies inside its store.
-        true => unsafe { input.store.ptr().add(input.view.offset).cast_const() },
-        false => lines::copied(input, dtype, &input.view.shape, 0)?.ptr,
-    };
-    let to = match out.store.materialise() {
-        Ok(p) => p,
-        Err(e) => return Some(Err(ExecError::no_memory(e, "reduce", Provenance::default()))),
-    };
-    let size = dtype.size();
-    let mut flags = 0;
-    // SAFETY: the input is dense over `n` elements, the output has one; nothing else touches them.
-    unsafe {
-        let to = to.add(out.view.offset);
-        fp_clear();
-        let mut partials = Partials::new(size);
-        flags |= partials.add(fold, In { ptr: from, step: size }, n);
-        flags |= partials.take(fold, to);
-        if let Some(v) = initial {
-            let v = v.cast(dtype);
-            let ins = [In { ptr: v.bytes.as_ptr(), step: 0 }, In { ptr: to, step: size }];
-            flags |= block_fn(op, lp as usize)(1, ins.as_ptr(), &to);
-        }
-        flags |= fp_status();
-    }
-    out.store.wrote();
-    Some(Ok(flags))
-}
-
 /// The sum of the squares of a dense array of floats that is there and not too large.
 pub fn sum_of_squares(a: &Array) -> Option<Value> {
     let _still = spill::inline();
@@ -164,8 +118,8 @@ impl Matrix {
     }
 }
 
-/// A dense matrix that is there folded along one axis.
-pub fn fold_axis(
+/// A whole dense array or line that is there folded to one value, or a dense matrix along one axis. `None` for others.
+pub fn fold_dense(
     op: ScalarOp,
     lp: u8,
     input: &Array,
@@ -175,28 +129,38 @@ pub fn fold_axis(
 ) -> Option<Result<u8>> {
     let _still = spill::inline();
     let (lp, dtype) = crate::lower::accumulator(op, lp);
-    let (&[rows, columns], &[axis]) = (input.view.shape.as_slice(), axes) else { return None };
-    let fits = input.view.dtype == dtype && out.view.dtype == dtype && is_dense(&input.view) && is_dense(&out.view);
-    if !fits || rows.min(columns) < 2 || rows * columns > CHUNK || input.store.ptr().is_null() {
+    let (view, n, base) = (&input.view, input.view.size(), input.store.ptr());
+    if view.dtype != dtype || out.view.dtype != dtype || n == 0 || n > CHUNK || base.is_null() {
         return None;
     }
-    let fold = fold_fn(op, lp as usize)?;
+    let whole = axes.len() == view.ndim();
+    // All of an array is one row.
+    let (rows, columns, along_rows) = match (view.shape.as_slice(), axes) {
+        _ if whole => (1, n, true),
+        (&[rows, columns], &[axis]) if rows.min(columns) > 1 && is_dense(&out.view) => (rows, columns, axis == 1),
+        _ => return None,
+    };
+    let from = match is_dense(view) {
+        // SAFETY: a view's offset lies inside its store.
+        true => unsafe { base.add(view.offset).cast_const() },
+        false if whole => lines::copied(input, dtype, &view.shape, 0)?.ptr,
+        false => return None,
+    };
+    let (size, fold, combine) = (dtype.size(), fold_fn(op, lp as usize)?, block_fn(op, lp as usize));
     let to = match out.store.materialise() {
         Ok(p) => p,
         Err(e) => return Some(Err(ExecError::no_memory(e, "reduce", Provenance::default()))),
     };
-    let (size, combine) = (dtype.size(), block_fn(op, lp as usize));
+    let matrix = Matrix { from, rows, columns, size, fold, combine };
     // SAFETY: the input is dense over rows and columns, the output over what is left; nothing else touches them.
     let flags = unsafe {
         let to = to.add(out.view.offset);
-        let from = input.store.ptr().add(input.view.offset).cast_const();
-        let matrix = Matrix { from, rows, columns, size, fold, combine };
         fp_clear();
-        let mut flags = if axis == 0 { matrix.fold_columns(to) } else { matrix.fold_rows(to) };
+        let mut flags = if along_rows { matrix.fold_rows(to) } else { matrix.fold_columns(to) };
         if let Some(v) = initial {
             let v = v.cast(dtype);
             let ins = [In { ptr: v.bytes.as_ptr(), step: 0 }, In { ptr: to, step: size }];
-            flags |= in_blocks(combine, if axis == 0 { columns } else { rows }, ins, to, size);
+            flags |= in_blocks(combine, if along_rows { rows } else { columns }, ins, to, size);
         }
         flags | fp_status()
     };

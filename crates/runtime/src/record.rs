@@ -352,8 +352,7 @@ pub fn reduce(
             prompt::value();
         }
         if mask.is_none()
-            && let Some(done) = folds::fold_whole(op, lp, input, axes, out, initial)
-                .or_else(|| folds::fold_axis(op, lp, input, axes, out, initial))
+            && let Some(done) = folds::fold_dense(op, lp, input, axes, out, initial)
         {
             return done;
         }
