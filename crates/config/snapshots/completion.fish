@@ -26,7 +26,7 @@ complete -c numloom -l spill -r -d 'a directory for arrays that do not fit in ho
 complete -c numloom -l window-size -x -d 'operations recorded before the window is flushed'
 complete -c numloom -l fuse -d 'fuse runs of operations into one task'
 complete -c numloom -l jit -d 'generate machine code for hot kernels'
-complete -c numloom -l inline-size -x -d 'largest result, in elements, computed at once on the caller\'s thread'
+complete -c numloom -l inline-size -x -d 'elements up to which an operation is small: run at once on the caller\'s thread'
 complete -c numloom -l min-cpu-chunk -x -d 'smallest tile, in elements, worth a worker of its own'
 complete -c numloom -l min-gpu-chunk -x -d 'smallest tile, in elements, worth a GPU of its own'
 complete -c numloom -l background-compile -d 'compile a GPU kernel in the background while the CPU does its first small work'

@@ -28,7 +28,7 @@ _arguments -S \
   '--window-size=[operations recorded before the window is flushed]:N: ' \
   '--fuse[fuse runs of operations into one task]' \
   '--jit[generate machine code for hot kernels]' \
-  '--inline-size=[largest result, in elements, computed at once on the caller'\''s thread]:N: ' \
+  '--inline-size=[elements up to which an operation is small\: run at once on the caller'\''s thread]:N: ' \
   '--min-cpu-chunk=[smallest tile, in elements, worth a worker of its own]:N: ' \
   '--min-gpu-chunk=[smallest tile, in elements, worth a GPU of its own]:N: ' \
   '--background-compile[compile a GPU kernel in the background while the CPU does its first small work]' \

@@ -97,7 +97,7 @@ settings! {
     window_size: Count = 4096, row(Tuning, "operations recorded before the window is flushed").range(1, 1 << 24);
     fuse: Switch = true, row(Tuning, "fuse runs of operations into one task");
     jit: Switch = true, row(Tuning, "generate machine code for hot kernels");
-    inline_size: Count = 8192, row(Tuning, "largest result, in elements, computed at once on the caller's thread");
+    inline_size: Count = 8192, row(Tuning, "elements up to which an operation is small: run at once on the caller's thread");
     min_cpu_chunk: Count = 16384, row(Tuning, "smallest tile, in elements, worth a worker of its own")
         .range(1, usize::MAX);
     min_gpu_chunk: Count = 1048576, row(Tuning, "smallest tile, in elements, worth a GPU of its own")
