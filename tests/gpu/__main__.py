@@ -26,12 +26,15 @@ LEFT_OUT = {
 }  # fmt: skip
 
 # What these ask for a GPU does otherwise, as docs/gpu.md says: it raises no floating-point flags, adds float32 in an
-# order of its own, leaves host memory alone, and children of a fork cannot read what lies there; what is too large for
+# order of its own, multiplies and adds in one step when fused, leaves host memory alone, runs nothing at once on the CPU, and children of a fork cannot read what lies there; what is too large for
 # the host's pool goes to the GPU's. What a profile finds in programs of a CPU's size is that a GPU does little in them.
 DIFFERENT = [
     "test_files.py::test_a_file_larger_than_memory_goes_through_tile_by_tile",
     "test_ufuncs.py::test_floating_point_warnings", "test_ufuncs.py::test_errstate_ignore_and_raise",
     "test_engine.py::test_warnings_of_masked_work", "test_engine.py::test_fused_work_names_the_operation_that_warns",
+    "test_engine.py::test_many_small_operations_do_not_wait_for_what_is_recorded",
+    "test_engine.py::test_programs_that_want_every_result_at_once_get_it",
+    "test_reductions.py::test_sums_are_the_same_at_once_deferred_and_fused",
     "test_engine.py::test_memory_is_given_back", "test_profile_findings.py::test_a_fault_is_found_on_its_line",
     "test_profile_findings.py::test_nothing_is_said_against_a_clean_program[logistic regression]",
     "test_profile_findings.py::test_the_efficient_program_of_the_seeds",

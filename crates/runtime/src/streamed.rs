@@ -23,6 +23,9 @@ pub fn helps(e: &ExecError) -> Option<Memory> {
     e.account.as_ref().map(|a| a.memory).filter(|m| e.kind == ErrorKind::OutOfMemory && !m.is_host())
 }
 
+/// Slabs a task is cut into at most: what needs more is too large for any memory, and comparing them all takes long.
+const MOST_SLABS: usize = 4096;
+
 /// Runs the task on this thread, a slab of its domain at a time; `None` where there are none that can be told apart and
 /// fit.
 pub fn run(work: &Work, task: &FusedTask, memory: Memory) -> Option<Result<Prepared, ExecError>> {
@@ -101,7 +104,7 @@ pub fn run_chain(
     let slab = |tiles: &Range<usize>| Slab { axis: 0, range: tiles.start * tile..(tiles.end * tile).min(rows) };
     let mut count = 2;
     let cuts: Vec<Range<usize>> = loop {
-        if count > tiles {
+        if count > tiles.min(MOST_SLABS) {
             return None;
         }
         let cuts: Vec<_> = (0..count).map(|k| tiles * k / count..tiles * (k + 1) / count).collect();
@@ -141,10 +144,10 @@ fn slabs(plan: &FusedPlan, touches: &[Touch], memory: Memory) -> Option<Vec<Slab
                 }
                 break;
             }
-            if count == n {
+            if count == n || count == MOST_SLABS {
                 break;
             }
-            count = (count * 2).min(n);
+            count = (count * 2).min(n).min(MOST_SLABS);
         }
     }
     None

@@ -1,5 +1,6 @@
 //! Matrix products by cuBLAS, in row-major order, and systems with a triangular matrix.
 
+use super::large_product::LargeProducts;
 use crate::CudaError;
 use crate::device::{Device, Lane};
 use crate::load::{Kind, table};
@@ -39,6 +40,7 @@ blas! {
 pub(crate) struct Blas {
     table: Cublas,
     handle: Handle,
+    large: Option<LargeProducts>,
 }
 
 // SAFETY: a handle may move between threads; the device's lock lets in one at a time.
@@ -84,10 +86,28 @@ pub struct Triangle {
     pub b: u64,
 }
 
+/// A number of any of the types as cuBLAS reads it: it takes a complex one to lie at a multiple of its size.
+#[repr(C, align(16))]
+struct Factor([u64; 2]);
+
+impl Factor {
+    fn one(dtype: DType) -> Factor {
+        match dtype {
+            DType::F32 | DType::C64 => Factor([1f32.to_bits() as u64, 0]),
+            _ => Factor([1f64.to_bits(), 0]),
+        }
+    }
+
+    fn ptr(&self) -> *const c_void {
+        self.0.as_ptr().cast()
+    }
+}
+
 impl Blas {
     fn open(device: &Device) -> Result<Blas, CudaError> {
-        let table = Cublas::load(&device.search().open_for(Kind::Cublas, device.properties().driver.0)?, "cuBLAS")?;
-        let mut blas = Blas { table, handle: std::ptr::null_mut() };
+        let library = device.search().open_for(Kind::Cublas, device.properties().driver.0)?;
+        let table = Cublas::load(&library, "cuBLAS")?;
+        let mut blas = Blas { table, handle: std::ptr::null_mut(), large: LargeProducts::open(&library) };
         // SAFETY: the handle is ours; the stream lives as long as the device.
         unsafe {
             check("cublasCreate", (blas.table.create)(&mut blas.handle))?;
@@ -96,17 +116,17 @@ impl Blas {
         Ok(blas)
     }
 
-    unsafe fn product(&self, p: &Product) -> Result<(), CudaError> {
+    unsafe fn product(&mut self, device: &Device, p: &Product) -> Result<(), CudaError> {
+        if let Some(large) = self.large.as_mut().filter(|_| LargeProducts::takes(p)) {
+            if large.product(device, p)? {
+                return Ok(());
+            }
+        }
         const DEFAULT_MATH: i32 = 0;
         const TF32_MATH: i32 = 3;
         check("cublasSetMathMode", (self.table.set_math)(self.handle, if p.tf32 { TF32_MATH } else { DEFAULT_MATH }))?;
-        let (one, zero) = ([1f64.to_bits(), 0], [0u64; 2]);
-        let one_f32 = [1f32.to_bits(), 0];
-        let alpha: *const c_void = match p.dtype {
-            DType::F32 | DType::C64 => one_f32.as_ptr().cast(),
-            _ => one.as_ptr().cast(),
-        };
-        let beta: *const c_void = zero.as_ptr().cast();
+        let (one, zero) = (Factor::one(p.dtype), Factor([0; 2]));
+        let (alpha, beta) = (one.ptr(), zero.ptr());
         if p.batch == 1 && p.k > 0 && (p.n == 1 || p.m == 1) {
             return self.by_vector(p, alpha, beta);
         }
@@ -131,14 +151,14 @@ impl Blas {
     unsafe fn triangle(&self, s: &Triangle) -> Result<(), CudaError> {
         const LEFT: i32 = 0;
         const AS_IT_IS: i32 = 0;
-        let one = [1f64.to_bits(), 0];
+        let one = Factor::one(s.dtype);
         let (n, right) = (small(s.n)?, small(s.right)?);
         let solve = match s.dtype {
             DType::F64 => self.table.dtrsm,
             DType::C128 => self.table.ztrsm,
             d => return Err(CudaError::Launch(format!("triangles of {d} are not solved"))),
         };
-        let (a, b, alpha) = (s.a as *const c_void, s.b as *mut c_void, one.as_ptr().cast());
+        let (a, b, alpha) = (s.a as *const c_void, s.b as *mut c_void, one.ptr());
         let (upper, unit) = (!s.lower as i32, s.unit as i32);
         check("cublasTrsm", solve(self.handle, LEFT, upper, AS_IT_IS, unit, n, right, alpha, a, n, b, n))
     }
@@ -177,6 +197,9 @@ impl Blas {
     pub fn close(self) {
         // SAFETY: destroyed once.
         unsafe { (self.table.destroy)(self.handle) };
+        if let Some(large) = self.large {
+            large.close();
+        }
     }
 }
 
@@ -189,7 +212,7 @@ impl Device {
         if p.m == 0 || p.n == 0 || p.batch == 0 {
             return Ok(());
         }
-        self.with_blas(|blas| blas.product(p))
+        self.with_blas(|blas| blas.product(self, p))
     }
 
     /// Enqueues the solution of a system on the compute stream.
@@ -200,7 +223,7 @@ impl Device {
         self.with_blas(|blas| blas.triangle(s))
     }
 
-    fn with_blas(&self, f: impl FnOnce(&Blas) -> Result<(), CudaError>) -> Result<(), CudaError> {
+    fn with_blas(&self, f: impl FnOnce(&mut Blas) -> Result<(), CudaError>) -> Result<(), CudaError> {
         self.enter();
         let mut blas = self.libraries.blas.lock().unwrap_or_else(|e| e.into_inner());
         if blas.is_none() {
@@ -208,7 +231,7 @@ impl Device {
             *blas = Some(Blas::open(self)?);
         }
         self.giving(Lane::Compute)?;
-        blas.as_ref().map_or(Ok(()), f)
+        blas.as_mut().map_or(Ok(()), f)
     }
 }
 
@@ -226,7 +249,7 @@ fn of_type<F: Copy>(d: DType, functions: [F; 4]) -> Result<F, CudaError> {
     }
 }
 
-fn check(call: &'static str, code: i32) -> Result<(), CudaError> {
+pub(super) fn check(call: &'static str, code: i32) -> Result<(), CudaError> {
     let why = match code {
         0 => return Ok(()),
         1 => "cuBLAS was not initialised",

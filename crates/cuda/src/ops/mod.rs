@@ -6,6 +6,7 @@ pub mod dense;
 pub mod extreme;
 pub mod fourier;
 pub mod index;
+mod large_product;
 pub mod scan;
 pub mod search;
 pub mod select;
