@@ -251,6 +251,23 @@ def test_a_task_too_large_for_the_device_goes_through_it_in_slabs():
     )
 
 
+def test_what_is_too_large_for_any_memory_says_so_soon():
+    """In slabs as large as the device it would be a hundred million."""
+    passes(
+        """
+        x = np.ones(2**46)
+        try:
+            float(x.sum())
+        except np.OutOfMemoryError as e:
+            assert e.report.bytes == 2**49
+        else:
+            raise AssertionError("512 TiB")
+        assert float((np.arange(4000) * 2).sum()) == 15996000
+        """,
+        "--cpus 2 --gpus 1 --gpu-backend sim --fbmem 8 --min-gpu-chunk 1000",
+    )
+
+
 def test_a_full_device_gives_the_account():
     passes(
         """

@@ -135,11 +135,15 @@ impl Compiler {
         cubin
     }
 
+    /// The cubin of this name, if this process has it.
+    pub(crate) fn made(&self, key: u128) -> Option<Arc<Vec<u8>>> {
+        self.memory.lock().unwrap_or_else(|e| e.into_inner()).get(&key).cloned()
+    }
+
     /// The cubin of a program that was compiled before, by this process or another.
     pub(crate) fn made_before(&self, source: &str, arch: u32) -> Option<Arc<Vec<u8>>> {
         let key = self.key(source, arch);
-        let known = self.memory.lock().unwrap_or_else(|e| e.into_inner()).get(&key).cloned();
-        known.or_else(|| self.file(key).and_then(|f| read(&f, key)).map(|cubin| self.keep(key, cubin)))
+        self.made(key).or_else(|| self.file(key).and_then(|f| read(&f, key)).map(|cubin| self.keep(key, cubin)))
     }
 
     /// The cubin of a program for `arch`.

@@ -6,6 +6,7 @@ use crate::ops::transpose::Transpose;
 use crate::plan::{Facts, FusedLaunch, Plan, check_kernel, plan};
 use crate::print::print;
 use crate::queue::SMALL;
+use crate::settled::Habits;
 use crate::structure::{Structure, head};
 use numloom_ir::kernel::Kernel;
 use smallvec::SmallVec;
@@ -15,11 +16,12 @@ use std::sync::{Arc, Mutex, RwLock};
 /// A kernel with its machine code, one for each structure of launch seen. A caller that keeps it saves the
 /// look-up of the kernel.
 pub struct Prepared {
-    kernel: Kernel,
-    facts: Facts,
+    pub(crate) kernel: Kernel,
+    pub(crate) facts: Facts,
     /// One load and one store: it may turn a matrix over, which has a way of its own.
     copies: bool,
     variants: RwLock<SmallVec<[(Structure, Arc<Code>); 2]>>,
+    pub(crate) habits: Habits,
     /// Held while a variant is compiled, so that two threads do not both do it.
     compiling: Mutex<()>,
 }
@@ -58,6 +60,7 @@ impl Device {
             facts: Facts::of(kernel),
             copies: kernel.instrs.len() == 2,
             variants: RwLock::default(),
+            habits: Habits::default(),
             compiling: Mutex::new(()),
         });
         known.insert(kernel.clone(), prepared.clone());
@@ -118,8 +121,9 @@ impl Device {
                 None => return Ok(false),
             },
         };
-        let small = launch.domain.iter().product::<usize>() <= SMALL;
-        self.start_planned(&code, &mut plan, small).map(|()| true)
+        let elements = launch.domain.iter().product::<usize>();
+        let code = self.settled_code(prepared, &plan, elements).unwrap_or(code);
+        self.start_planned(&code, &mut plan, elements <= SMALL).map(|()| true)
     }
 
     unsafe fn start_planned(&self, code: &Arc<Code>, plan: &mut Plan, small: bool) -> Result<(), CudaError> {

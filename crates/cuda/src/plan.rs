@@ -1,7 +1,7 @@
 //! From a launch to its structure, arguments and grid: the domain in walking order, joined to few axes.
 
 use crate::CudaError;
-use crate::scalar::{accumulator, cost, lanes_function, neutral};
+use crate::scalar::{accumulator, cost, in_lanes, neutral};
 use crate::structure::{Access, Arguments, MOST_WORDS, Order, Structure, Walk, head};
 use numloom_ir::kernel::{Instr, Kernel, NO_REG};
 use numloom_ir::{DType, Value};
@@ -73,6 +73,11 @@ pub struct Facts {
 }
 
 impl Facts {
+    /// About how many instructions a lane takes.
+    pub fn cost(&self) -> usize {
+        self.cost
+    }
+
     pub fn of(kernel: &Kernel) -> Facts {
         let mut stored: SmallVec<[bool; 8]> = SmallVec::from_elem(false, kernel.operands.len());
         let (mut loads, mut has_iota, mut total, mut together) = (0, false, 0, 0);
@@ -94,7 +99,7 @@ impl Facts {
                 Instr::Apply { op, lp, .. } => {
                     let d = op.loops().get(lp as usize).and_then(|l| l.ins().first().copied());
                     total += cost(op, d.unwrap_or(DType::F64));
-                    together += (d == Some(DType::F32) && lanes_function(op).is_some()) as usize;
+                    together += (d == Some(DType::F32) && in_lanes(op).is_some()) as usize;
                 }
                 _ => total += 1,
             }

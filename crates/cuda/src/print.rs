@@ -4,8 +4,8 @@
 //! stores go out as vectors. Arithmetic is NumPy's: nothing is contracted (`-fmad=false`, see `compile.rs`).
 
 use crate::scalar::{
-    Section, Sections, accumulator, call, cast_expression, cast_sections, lanes_function, neutral, sections_of,
-    type_name,
+    InLanes, Section, Sections, accumulator, branches_once, call, cast_expression, cast_sections, instr_in_lanes,
+    neutral, sections_of, type_name,
 };
 use crate::structure::{Access, Arguments, Order, Structure, Walk, head};
 use numloom_ir::DType;
@@ -47,6 +47,8 @@ macro_rules! line {
 struct Printer<'a> {
     kernel: &'a Kernel,
     s: &'a Structure,
+    /// The words of launches, where parameters are always the same.
+    settled: Option<&'a [u64]>,
     at: Arguments,
     index: &'static str,
     uniform: Vec<bool>,
@@ -59,6 +61,16 @@ struct Printer<'a> {
 
 /// Prints `kernel` as the function `name`.
 pub fn print(kernel: &Kernel, s: &Structure, name: &str) -> Printed {
+    printed(kernel, s, name, None)
+}
+
+/// The same for launches whose parameters are those among `words`: they stand in the program, and take neither
+/// registers nor instructions to fetch them. What it computes is the same to the bit.
+pub fn print_settled(kernel: &Kernel, s: &Structure, name: &str, words: &[u64]) -> Printed {
+    printed(kernel, s, name, Some(words))
+}
+
+fn printed(kernel: &Kernel, s: &Structure, name: &str, settled: Option<&[u64]>) -> Printed {
     let mut sections = sections_of(kernel);
     for (t, &(to, _)) in kernel.targets.iter().zip(&s.outputs) {
         cast_sections(accumulator(t), t.dtype(), &mut sections);
@@ -70,6 +82,7 @@ pub fn print(kernel: &Kernel, s: &Structure, name: &str) -> Printed {
     let mut p = Printer {
         kernel,
         s,
+        settled,
         at: Arguments::new(kernel, s),
         index: if s.wide { "i64" } else { "i32" },
         uniform: vec![false; kernel.regs.len()],
@@ -91,6 +104,22 @@ pub fn print(kernel: &Kernel, s: &Structure, name: &str) -> Printed {
     }
     line!(p, "}}");
     Printed { sections, text: p.out }
+}
+
+/// A value in the words of a launch as the program says it, to the bit.
+fn literal(d: DType, words: &[u64]) -> String {
+    let (low, high) = (words[0], words[0] >> 32);
+    let single = |bits: u64| format!("float_of(0x{:08x}u)", bits as u32);
+    let double = |bits: u64| format!("float_of((u64)0x{bits:016x}ull)");
+    match d {
+        DType::F16 => format!("half_of_bits(0x{:04x}u)", low as u16),
+        DType::F32 => single(low),
+        DType::F64 => double(low),
+        DType::C64 => format!("pair({}, {})", single(low), single(high)),
+        DType::C128 => format!("pair({}, {})", double(low), double(words[1])),
+        DType::Bool => format!("{}", low as u8 != 0),
+        _ => format!("({})0x{:x}ull", type_name(d), low & (u64::MAX >> (64 - 8 * d.size()))),
+    }
 }
 
 impl Printer<'_> {
@@ -143,8 +172,13 @@ impl Printer<'_> {
         for i in &self.kernel.instrs {
             match *i {
                 Instr::Param { dst, param } => {
-                    let t = type_name(self.dtype(dst));
-                    line!(self, "  const {t} r{dst} = argument<{t}>(a.w + {});", self.at.param(param as usize));
+                    let (d, at) = (self.dtype(dst), self.at.param(param as usize));
+                    let t = type_name(d);
+                    let value = match self.settled {
+                        Some(words) if self.is_for_lanes(dst) => literal(d, &words[at..]),
+                        _ => format!("argument<{t}>(a.w + {at})"),
+                    };
+                    line!(self, "  const {t} r{dst} = {value};");
                 }
                 Instr::Load { dst, operand } if self.is_uniform_load(operand) => {
                     let t = type_name(self.dtype(dst));
@@ -158,6 +192,13 @@ impl Printer<'_> {
                 _ => {}
             }
         }
+    }
+
+    /// Whether a uniform register goes into what lanes compute alone. What is made of such registers before the loop is
+    /// left to the GPU: a compiler might round it otherwise.
+    fn is_for_lanes(&self, r: Reg) -> bool {
+        let uniform = |i: &Instr| i.results().next().is_some() && i.results().all(|r| self.uniform[r as usize]);
+        !self.kernel.instrs.iter().any(|i| uniform(i) && i.sources().any(|s| s == r))
     }
 
     fn flat(&mut self) {
@@ -265,6 +306,9 @@ impl Printer<'_> {
         let instrs = &self.kernel.instrs;
         let early: Vec<usize> = (0..instrs.len()).filter(|&at| self.early[at]).collect();
         line!(self, "    const bool full = in{};", self.lanes() - 1);
+        if self.branches_once() {
+            return self.body_branching_once(&early);
+        }
         self.loads(&early);
         let mut at = 0;
         while at < instrs.len() {
@@ -276,7 +320,7 @@ impl Printer<'_> {
                     }
                 }
                 Instr::Param { .. } => {}
-                Instr::Iota { dst, start, step } => self.iota(dst, start as usize, step as usize),
+                Instr::Iota { dst, start, step } => self.iota(dst, start as usize, step as usize, self.lanes()),
                 Instr::Store { .. } => {
                     let end = at + instrs[at..].iter().take_while(|i| matches!(i, Instr::Store { .. })).count();
                     self.stores(at..end);
@@ -285,12 +329,107 @@ impl Printer<'_> {
                 }
                 Instr::Reduce { target, src } => self.reduce(target as usize, src),
                 _ if i.results().all(|r| self.uniform[r as usize]) => {}
-                _ => match self.lanes_function(i) {
-                    Some(function) => self.compute_lanes(i, function),
+                _ => match self.in_lanes(i) {
+                    Some(of) => self.compute_lanes(i, of.together),
                     None => (0..self.lanes()).for_each(|l| self.compute(i, l, "    ")),
                 },
             }
             at += 1;
+        }
+    }
+
+    fn branches_once(&self) -> bool {
+        // With parameters to fetch on either way the compiler makes less of it than of branches.
+        self.settled.is_some() && self.s.walk == Walk::Flat && self.lanes() > 1 && branches_once(self.kernel)
+    }
+
+    /// The same where all lanes are inside and none has anything unusual; otherwise lane by lane, from the start: nothing
+    /// is written before that is known.
+    fn body_branching_once(&mut self, early: &[usize]) {
+        let instrs = &self.kernel.instrs;
+        line!(self, "    if (full) {{");
+        line!(self, "      Usual usual;");
+        let loads = self.loads_of(early);
+        self.whole_loads(&loads, true);
+        let first = instrs.iter().position(|i| matches!(i, Instr::Store { .. })).unwrap_or(instrs.len());
+        for (at, i) in instrs.iter().enumerate() {
+            if at == first {
+                line!(self, "      if (usual.all()) {{");
+            }
+            match *i {
+                Instr::Load { operand, .. } => {
+                    if !self.early[at] && !self.is_uniform_load(operand) {
+                        let loads = self.loads_of(&[at]);
+                        self.whole_loads(&loads, true);
+                    }
+                }
+                Instr::Param { .. } | Instr::Reduce { .. } => {}
+                Instr::Iota { dst, start, step } => self.iota(dst, start as usize, step as usize, self.lanes()),
+                Instr::Store { operand, src, mask } => self.whole_store(operand as usize, src, mask),
+                _ if i.results().all(|r| self.uniform[r as usize]) => {}
+                _ => match self.in_lanes(i) {
+                    Some(of) => self.compute_plainly(i, of.plain),
+                    None => (0..self.lanes()).for_each(|l| self.compute(i, l, "      ")),
+                },
+            }
+        }
+        if first == instrs.len() {
+            line!(self, "      if (usual.all()) {{");
+        }
+        line!(self, "        continue;");
+        line!(self, "      }}");
+        line!(self, "    }}");
+        for k in 0..self.s.u {
+            line!(self, "    #pragma unroll 1");
+            line!(self, "    for ({} x = x{k}; x < x{k} + {} && x < n; x++) {{", self.index, self.s.v);
+            self.offsets.fill(false);
+            for o in self.walked() {
+                let stride = self.word(self.at.stride(o, 0));
+                self.pointer(o, 0, &format!("x * {stride}"), None);
+            }
+            let (early, later): (Vec<usize>, Vec<usize>) = (0..instrs.len()).partition(|&at| self.early[at]);
+            early.into_iter().chain(later).for_each(|at| self.alone(&instrs[at]));
+            line!(self, "    }}");
+        }
+    }
+
+    /// An instruction for one lane, the first.
+    fn alone(&mut self, i: &Instr) {
+        match *i {
+            Instr::Load { dst, operand } if !self.is_uniform_load(operand) => {
+                let (t, o) = (type_name(self.dtype(dst)), operand as usize);
+                line!(
+                    self,
+                    "      const {t} {} = {}({});",
+                    self.name(dst, 0),
+                    self.loader(o, t),
+                    self.lane_address(o, 0)
+                );
+            }
+            Instr::Load { .. } | Instr::Param { .. } | Instr::Reduce { .. } => {}
+            Instr::Iota { dst, start, step } => self.iota(dst, start as usize, step as usize, 1),
+            Instr::Store { operand, src, mask } => {
+                let text = self.one_store(operand as usize, src, mask, 0, false);
+                line!(self, "{text}");
+            }
+            _ if i.results().all(|r| self.uniform[r as usize]) => {}
+            _ => self.compute(i, 0, "      "),
+        }
+    }
+
+    /// Every lane by a function that only notes what is unusual.
+    fn compute_plainly(&mut self, i: &Instr, function: &str) {
+        let (Some(dst), sources) = (i.results().next(), i.sources().collect::<Vec<Reg>>()) else { return };
+        let mut function = function;
+        if let [a, _] = sources[..]
+            && self.uniform[a as usize]
+        {
+            line!(self, "      usual.windows &= is_plain_dividend(r{a});");
+            function = "plain_share";
+        }
+        for l in 0..self.lanes() {
+            let args: Vec<String> = sources.iter().map(|&r| self.name(r, l)).collect();
+            line!(self, "      const f32 {} = {function}({}, usual);", self.name(dst, l), args.join(", "));
         }
     }
 
@@ -301,14 +440,17 @@ impl Printer<'_> {
         if j == 0 { format!("q{o}_{k}") } else { format!("q{o}_{k} + {j} * {stride}") }
     }
 
-    fn loads(&mut self, at: &[usize]) {
-        let loads: Vec<(Reg, usize)> = at
-            .iter()
+    fn loads_of(&self, at: &[usize]) -> Vec<(Reg, usize)> {
+        at.iter()
             .filter_map(|&at| match self.kernel.instrs[at] {
                 Instr::Load { dst, operand } => Some((dst, operand as usize)),
                 _ => None,
             })
-            .collect();
+            .collect()
+    }
+
+    fn loads(&mut self, at: &[usize]) {
+        let loads = self.loads_of(at);
         let family = |o: usize| self.s.above[o].0;
         let (shared, loads): (Vec<_>, Vec<_>) =
             loads.iter().partition(|&&(_, o)| loads.iter().any(|&(_, other)| other != o && family(other) == family(o)));
@@ -322,29 +464,12 @@ impl Printer<'_> {
         if loads.is_empty() {
             return;
         }
-        let (v, u) = (self.s.v as usize, self.s.u as usize);
         for &(r, _) in &loads {
             let names: Vec<String> = (0..self.lanes()).map(|l| self.name(r, l)).collect();
             line!(self, "    {} {};", type_name(self.dtype(r)), names.join(", "));
         }
         line!(self, "    if (full) {{");
-        for &(r, o) in &loads {
-            let t = type_name(self.dtype(r));
-            if self.s.access[o] == Access::Vector {
-                for k in 0..u {
-                    line!(self, "      const Lanes<{t}, {v}> l{r}_{k} = Lanes<{t}, {v}>::get(q{o}_{k});");
-                }
-            } else {
-                for l in 0..self.lanes() {
-                    line!(self, "      {} = {}({});", self.name(r, l), self.loader(o, t), self.lane_address(o, l));
-                }
-            }
-        }
-        for &(r, _) in loads.iter().filter(|&&(_, o)| self.s.access[o] == Access::Vector) {
-            for l in 0..self.lanes() {
-                line!(self, "      {} = l{r}_{}.at({});", self.name(r, l), l / v, l % v);
-            }
-        }
+        self.whole_loads(&loads, false);
         line!(self, "    }} else {{");
         for &(r, o) in &loads {
             let t = type_name(self.dtype(r));
@@ -354,6 +479,37 @@ impl Printer<'_> {
             }
         }
         line!(self, "    }}");
+    }
+
+    /// Loads of lanes that are all inside; `declaring` the registers as well.
+    fn whole_loads(&mut self, loads: &[(Reg, usize)], declaring: bool) {
+        let (v, u) = (self.s.v as usize, self.s.u as usize);
+        let made = |t: &str| if declaring { format!("const {t} ") } else { String::new() };
+        for &(r, o) in loads {
+            let t = type_name(self.dtype(r));
+            if self.s.access[o] == Access::Vector {
+                for k in 0..u {
+                    line!(self, "      const Lanes<{t}, {v}> l{r}_{k} = Lanes<{t}, {v}>::get(q{o}_{k});");
+                }
+            } else {
+                for l in 0..self.lanes() {
+                    let (name, address) = (self.name(r, l), self.lane_address(o, l));
+                    line!(self, "      {}{name} = {}({address});", made(t), self.loader(o, t));
+                }
+            }
+        }
+        for &(r, _) in loads.iter().filter(|&&(_, o)| self.s.access[o] == Access::Vector) {
+            for l in 0..self.lanes() {
+                line!(
+                    self,
+                    "      {}{} = l{r}_{}.at({});",
+                    made(type_name(self.dtype(r))),
+                    self.name(r, l),
+                    l / v,
+                    l % v
+                );
+            }
+        }
     }
 
     /// Loads of operands that are rows of one array: every row is read once for all that need it.
@@ -405,7 +561,6 @@ impl Printer<'_> {
     }
 
     fn stores(&mut self, range: std::ops::Range<usize>) {
-        let v = self.s.v as usize;
         let stores: Vec<(usize, Reg, Reg)> = self.kernel.instrs[range]
             .iter()
             .filter_map(|i| match *i {
@@ -413,51 +568,58 @@ impl Printer<'_> {
                 _ => None,
             })
             .collect();
-        let one = |p: &Self, o: usize, src: Reg, mask: Reg, l: usize, guard: bool| {
-            let bytes = if p.s.access[o] == Access::Bytes { "_bytes" } else { "" };
-            let mut when = Vec::new();
-            if guard {
-                when.push(format!("in{l}"));
-            }
-            if mask != NO_REG {
-                when.push(p.name(mask, l));
-            }
-            let when = if when.is_empty() { String::new() } else { format!("if ({}) ", when.join(" && ")) };
-            let t = type_name(p.dtype(src));
-            format!("      {when}store{bytes}<{t}>({}, {});", p.lane_address(o, l), p.name(src, l))
-        };
         line!(self, "    if (full) {{");
         for &(o, src, mask) in &stores {
-            if self.s.access[o] == Access::Vector && mask == NO_REG {
-                let t = type_name(self.dtype(src));
-                for k in 0..self.s.u as usize {
-                    let sets: Vec<String> =
-                        (0..v).map(|j| format!("l.set({j}, {});", self.name(src, k * v + j))).collect();
-                    line!(self, "      {{ Lanes<{t}, {v}> l; {} l.put(q{o}_{k}, l); }}", sets.join(" "));
-                }
-            } else {
-                for l in 0..self.lanes() {
-                    let text = one(self, o, src, mask, l, false);
-                    line!(self, "{text}");
-                }
-            }
+            self.whole_store(o, src, mask);
         }
         line!(self, "    }} else {{");
         for &(o, src, mask) in &stores {
             for l in 0..self.lanes() {
-                let text = one(self, o, src, mask, l, true);
+                let text = self.one_store(o, src, mask, l, true);
                 line!(self, "{text}");
             }
         }
         line!(self, "    }}");
     }
 
+    /// A store of lanes that are all inside.
+    fn whole_store(&mut self, o: usize, src: Reg, mask: Reg) {
+        let v = self.s.v as usize;
+        if self.s.access[o] == Access::Vector && mask == NO_REG {
+            let t = type_name(self.dtype(src));
+            for k in 0..self.s.u as usize {
+                let sets: Vec<String> = (0..v).map(|j| format!("l.set({j}, {});", self.name(src, k * v + j))).collect();
+                line!(self, "      {{ Lanes<{t}, {v}> l; {} l.put(q{o}_{k}, l); }}", sets.join(" "));
+            }
+        } else {
+            for l in 0..self.lanes() {
+                let text = self.one_store(o, src, mask, l, false);
+                line!(self, "{text}");
+            }
+        }
+    }
+
+    /// The store of one lane, if it is inside where that must be asked.
+    fn one_store(&self, o: usize, src: Reg, mask: Reg, l: usize, guard: bool) -> String {
+        let bytes = if self.s.access[o] == Access::Bytes { "_bytes" } else { "" };
+        let mut when = Vec::new();
+        if guard {
+            when.push(format!("in{l}"));
+        }
+        if mask != NO_REG {
+            when.push(self.name(mask, l));
+        }
+        let when = if when.is_empty() { String::new() } else { format!("if ({}) ", when.join(" && ")) };
+        let t = type_name(self.dtype(src));
+        format!("      {when}store{bytes}<{t}>({}, {});", self.lane_address(o, l), self.name(src, l))
+    }
+
     /// `start + step * i`, computed in the register's type; integers wrap.
-    fn iota(&mut self, dst: Reg, start: usize, step: usize) {
+    fn iota(&mut self, dst: Reg, start: usize, step: usize, lanes: usize) {
         let (d, o, v) = (self.dtype(dst), self.at.iota(), self.s.v as usize);
         let t = type_name(d);
         let stride = self.word(self.at.stride(o, self.s.rank() - 1));
-        for l in 0..self.lanes() {
+        for l in 0..lanes {
             let i = format!("(q{o}_{} + {} * {stride})", l / v, l % v);
             let argument = |p: usize| format!("argument<{t}>(a.w + {})", self.at.param(p));
             let (a, b) = (argument(start), argument(step));
@@ -517,11 +679,9 @@ impl Printer<'_> {
         }
     }
 
-    /// The device function that does an instruction for several lanes at once, if it has one.
-    fn lanes_function(&self, i: &Instr) -> Option<&'static str> {
-        let Instr::Apply { op, dst, .. } = *i else { return None };
-        let of_singles = i.sources().chain(i.results()).all(|r| self.dtype(r) == DType::F32);
-        if of_singles && dst[0] != NO_REG && self.lanes() > 1 { lanes_function(op) } else { None }
+    /// How lanes go through an instruction, if not one by one.
+    fn in_lanes(&self, i: &Instr) -> Option<InLanes> {
+        if self.lanes() > 1 { instr_in_lanes(self.kernel, i) } else { None }
     }
 
     fn compute_lanes(&mut self, i: &Instr, function: &str) {

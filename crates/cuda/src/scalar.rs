@@ -1,6 +1,6 @@
 //! What a scalar operation is in CUDA C: its function, the sections of device code it needs, what it costs.
 
-use numloom_ir::kernel::{Instr, Kernel, Target};
+use numloom_ir::kernel::{Instr, Kernel, NO_REG, Target};
 use numloom_ir::{DType, ScalarOp};
 
 /// A file of device code. Kernels carry only the sections they need, so that NVRTC has little to read.
@@ -205,14 +205,37 @@ pub fn call(op: ScalarOp, args: &[&str]) -> String {
     format!("nl_{}({})", op.name(), args.join(", "))
 }
 
-/// The function that does several lanes of float32 at once, for operations that would have a branch each.
-pub fn lanes_function(op: ScalarOp) -> Option<&'static str> {
-    match op {
-        ScalarOp::Divide => Some("divide_lanes"),
-        ScalarOp::Sqrt => Some("sqrt_lanes"),
-        ScalarOp::Log => Some("log_lanes"),
-        _ => None,
-    }
+/// How lanes of float32 go through an operation that would have a branch for each of them.
+#[derive(Clone, Copy)]
+pub struct InLanes {
+    /// All of them, with one branch.
+    pub together: &'static str,
+    /// One of them without any: right where it finds nothing unusual.
+    pub plain: &'static str,
+}
+
+pub fn in_lanes(op: ScalarOp) -> Option<InLanes> {
+    let (together, plain) = match op {
+        ScalarOp::Divide => ("divide_lanes", "plain_quotient"),
+        ScalarOp::Sqrt => ("sqrt_lanes", "plain_root"),
+        ScalarOp::Log => ("log_lanes", "plain_log"),
+        _ => return None,
+    };
+    Some(InLanes { together, plain })
+}
+
+/// The same for an instruction; `None` where it is of another type.
+pub fn instr_in_lanes(kernel: &Kernel, i: &Instr) -> Option<InLanes> {
+    let Instr::Apply { op, dst, .. } = *i else { return None };
+    let of_singles = i.sources().chain(i.results()).all(|r| kernel.regs.get(r as usize) == Some(&DType::F32));
+    if of_singles && dst[0] != NO_REG { in_lanes(op) } else { None }
+}
+
+/// Whether one branch does for all such instructions of a kernel: nothing is written before the last of them.
+pub fn branches_once(kernel: &Kernel) -> bool {
+    let last = kernel.instrs.iter().rposition(|i| instr_in_lanes(kernel, i).is_some());
+    let written = kernel.instrs.iter().position(|i| matches!(i, Instr::Store { .. } | Instr::Reduce { .. }));
+    last.is_some_and(|last| written.is_none_or(|first| last < first)) && kernel.targets.is_empty()
 }
 
 /// The type a reduction is carried in: sums of float32 in float64 and everything of float16 in float32, so that

@@ -19,6 +19,7 @@ macro_rules! counters {
                     "LIVE_BYTES" => *value = value.saturating_sub(kept::bytes() as u64),
                     "GRAPHS_BUILT" => *value = built,
                     "GRAPHS_REPLAYED" => *value = replayed,
+                    "SETTLED" => *value = numloom_cuda::settled(),
                     _ => {}
                 }
             }
@@ -43,6 +44,7 @@ counters! {
     EVICTIONS: "instances moved out of a full memory";
     GRAPHS_BUILT: "CUDA graphs made of small kernels that were launched together before";
     GRAPHS_REPLAYED: "CUDA graphs launched";
+    SETTLED: "kernels launched on a GPU with their parameters compiled in";
     LIVE_BYTES: "bytes of instances in SYSTEM_MEM now";
     PEAK_BYTES: "most bytes of instances in SYSTEM_MEM at once";
 }

@@ -73,38 +73,36 @@ HALF1(nl_trunc)
 HALF1(nl_rint)
 HALF1(nl_sqrt)
 
-// Lanes of a thread at once: no branch among them unless one is of unusual size. A division or a root alone has one
-// of its own, beyond which the compiler moves nothing.
-//
-// Bit 30 of the sum tells whether a magnitude lies in a window of 128 exponents, for all lanes together once they are
-// joined by `&`. This one is from 2^(low - 127) on.
-FN u32 in_window(f32 a, int low) { return bits_of(a) + (0x40000000u - ((u32)low << 23)); }
-FN bool all_in_window(u32 joined) { return (joined & 0x40000000u) != 0; }
 // Rounded right: the quotient is within an ulp before its remainder is divided in turn. The remainder is exact if the
-// divisor is from 2^-40 and the quotient from 2^-60 on.
-FN f32 plain_quotient(f32 a, f32 b, u32& plain) {
+// quotient is from 2^-60 on and the divisor from 2^-40, or the dividend from 2^-68 to 2^60.
+FN f32 plain_share(f32 a, f32 b, Usual& usual) {
     const f32 first = about_inverse(b);
     const f32 inverse = fused(first, fused(-b, first, 1.0f), first);
     const f32 q = a * inverse;
-    plain &= in_window(b, 87) & in_window(q, 67);
+    usual.windows &= in_window(q, 67);
     return fused(inverse, fused(-b, q, a), q);
 }
+FN u32 is_plain_dividend(f32 a) { return in_window(a, 59); }
+FN f32 plain_quotient(f32 a, f32 b, Usual& usual) {
+    usual.windows &= in_window(b, 87);
+    return plain_share(a, b, usual);
+}
 // Likewise; the root of what is negative, zero, infinite or no number is outside of the window.
-FN f32 plain_root(f32 a, u32& plain) {
+FN f32 plain_root(f32 a, Usual& usual) {
     const f32 inverse = about_inverse_root(a);
     const f32 root = a * inverse;
-    plain &= in_window(root, 87);
+    usual.windows &= in_window(root, 87);
     return fused(fused(-root, root, a), 0.5f * inverse, root);
 }
 template <int N> FN void divide_lanes(const f32 (&a)[N], const f32 (&b)[N], f32 (&q)[N]) {
-    u32 plain = ~0u;
-    for (int i = 0; i < N; i++) q[i] = plain_quotient(a[i], b[i], plain);
-    if (!all_in_window(plain))
+    Usual usual;
+    for (int i = 0; i < N; i++) q[i] = plain_quotient(a[i], b[i], usual);
+    if (!usual.all())
         for (int i = 0; i < N; i++) q[i] = a[i] / b[i];
 }
 template <int N> FN void sqrt_lanes(const f32 (&a)[N], f32 (&q)[N]) {
-    u32 plain = ~0u;
-    for (int i = 0; i < N; i++) q[i] = plain_root(a[i], plain);
-    if (!all_in_window(plain))
+    Usual usual;
+    for (int i = 0; i < N; i++) q[i] = plain_root(a[i], usual);
+    if (!usual.all())
         for (int i = 0; i < N; i++) q[i] = sqrtf(a[i]);
 }

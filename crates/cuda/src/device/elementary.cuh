@@ -42,13 +42,14 @@ FN bool has_plain_log(f32 a) { return bits_of(a) - 0x00800000u < 0x7f000000u; }
 FN f32 nl_log(f32 a) { return has_plain_log(a) ? plain_log(a) : logf(a); }
 FN f64 nl_log(f64 a) { return log(a); }
 HALF1(nl_log)
+FN f32 plain_log(f32 a, Usual& usual) {
+    usual.others &= has_plain_log(a);
+    return plain_log(a);
+}
 template <int N> FN void log_lanes(const f32 (&a)[N], f32 (&q)[N]) {
-    bool plain = true;
-    for (int i = 0; i < N; i++) {
-        q[i] = plain_log(a[i]);
-        plain &= has_plain_log(a[i]);
-    }
-    if (!plain)
+    Usual usual;
+    for (int i = 0; i < N; i++) q[i] = plain_log(a[i], usual);
+    if (!usual.all())
         for (int i = 0; i < N; i++) q[i] = nl_log(a[i]);
 }
 FN f32 nl_arctan2(f32 a, f32 b) { return atan2f(a, b); }

@@ -59,3 +59,16 @@ FN f64 magnitude(f64 a) { return float_of(bits_of(a) & 0x7fffffffffffffffull); }
 #define FLOATS2(NAME, EXPR) \
     FN f32 NAME(f32 a, f32 b) { typedef f32 T; return EXPR; } \
     FN f64 NAME(f64 a, f64 b) { typedef f64 T; return EXPR; }
+
+// Lanes of a thread at once: no branch among them unless one is of unusual size. A division, a root or a logarithm alone
+// has a branch of its own, beyond which the compiler moves nothing.
+//
+// Bit 30 of the sum tells whether a magnitude lies in a window of 128 exponents, for all lanes together once they are
+// joined by `&`. This one is from 2^(low - 127) on.
+FN u32 in_window(f32 a, int low) { return bits_of(a) + (0x40000000u - ((u32)low << 23)); }
+struct Usual {
+    u32 windows;
+    bool others;
+    __device__ __forceinline__ Usual() : windows(~0u), others(true) {}
+    __device__ __forceinline__ bool all() const { return (windows & 0x40000000u) != 0 && others; }
+};
