@@ -1,6 +1,7 @@
 //! Pure data shared by every stage: element types, views, the table of scalar operations, kernels.
 //! No threads, no memory, no Python.
 
+pub mod draws;
 pub mod dtype;
 pub mod kernel;
 pub mod overlap;

@@ -74,6 +74,7 @@ pub use tally::Tally;
 pub use vector::vectorized;
 pub use walk::{Walk, piece, pieces, without};
 
+use numloom_ir::draws::Draws;
 use numloom_ir::{DType, Dims, ScalarOp, Strides};
 use smallvec::SmallVec;
 
@@ -169,6 +170,8 @@ pub enum Form {
         inverse: bool,
         scale: f64,
     },
+    /// Random numbers; the output is dense.
+    Draw(Draws),
     Other,
 }
 

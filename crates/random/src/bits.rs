@@ -1,6 +1,8 @@
 //! What a bit generator gives: words of 64 and of 32 bits, and doubles, each taking its words from the stream as
 //! NumPy's C interface of the same generator does.
 
+use numloom_ir::draws::Words;
+
 /// A stream of words. Everything drawn from it is made of `next_u64` and `next_u32`.
 pub trait Bits: Clone + Send + Sync {
     /// Whether `skip64` and `skip32` cost the same for any distance.
@@ -19,6 +21,11 @@ pub trait Bits: Clone + Send + Sync {
     fn next_u64(&mut self) -> u64;
 
     fn next_u32(&mut self) -> u32;
+
+    /// The stream from here on, and the half word kept, if any word can be had by itself.
+    fn words(&self) -> Option<(Words, Option<u32>)> {
+        None
+    }
 
     /// What `random_raw` gives.
     #[inline]
@@ -86,6 +93,10 @@ pub struct Half {
 }
 
 impl Half {
+    pub fn kept(&self) -> Option<u32> {
+        self.has.then_some(self.word)
+    }
+
     /// `next_u32` of a generator of 64-bit words: the low half, then the high one.
     #[inline(always)]
     pub fn next(&mut self, wide: impl FnOnce() -> u64) -> u32 {

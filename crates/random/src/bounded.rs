@@ -107,6 +107,11 @@ impl Bounded {
         self.range == 0 || self.width == Width::Bit || n == 0 || n.is_power_of_two()
     }
 
+    /// Whether a 32-bit word makes several.
+    pub fn shares_words(&self) -> bool {
+        matches!(self.width, Width::W16 | Width::W8 | Width::Bit)
+    }
+
     /// Whether a result takes 32-bit words rather than 64-bit ones.
     pub fn is_narrow(&self) -> bool {
         self.width != Width::W64 || self.range <= 0xFFFF_FFFF

@@ -5,7 +5,8 @@ use crate::bits::{Bits, to_f32};
 use crate::bounded::{Bounded, Width, mask};
 use crate::convert;
 use crate::generator::{After, Stream};
-use numloom_library::{Args, LibraryError, LibraryOp};
+use numloom_ir::draws::{Drawn, Draws};
+use numloom_library::{Args, Form, LibraryError, LibraryOp};
 use smallvec::{SmallVec, smallvec};
 
 /// What an element is.
@@ -62,6 +63,24 @@ impl Fixed {
         let (narrow, share) = self.words::<B>();
         let words = n.div_ceil(share) as u64;
         if narrow { bits.skip32(words) } else { bits.skip64(words) }
+    }
+
+    /// The same for those who have the words of any place, if it is made of them by exact arithmetic.
+    fn drawn(&self) -> Option<Drawn> {
+        match *self {
+            Fixed::F64 => Some(Drawn::F64 { low: 0.0, range: 1.0 }),
+            Fixed::Uniform { low, range } => Some(Drawn::F64 { low, range }),
+            Fixed::F32 => Some(Drawn::F32),
+            Fixed::Bounded { low, bounded } if bounded.range > 0 && !bounded.shares_words() => {
+                let (halves, ones) = (bounded.is_narrow(), bounded.range.count_ones());
+                let (shift, mask) = match bounded.masked {
+                    true => (0, mask(bounded.range)),
+                    false => (if halves { 32 } else { 64 } - ones, u64::MAX),
+                };
+                Some(Drawn::Integer { low, shift, mask, halves })
+            }
+            _ => None,
+        }
     }
 
     /// Draws `n` elements to `out`.
@@ -235,6 +254,13 @@ impl<B: Stream> Fill<B> {
 impl<B: Stream> LibraryOp for Fill<B> {
     fn name(&self) -> &'static str {
         "random"
+    }
+
+    fn form(&self) -> Form {
+        match (self.bits.words(), self.what.drawn()) {
+            (Some((words, kept)), Some(drawn)) => Form::Draw(Draws { words, kept, drawn }),
+            _ => Form::Other,
+        }
     }
 
     fn phases(&self, args: &Args) -> SmallVec<[usize; 4]> {

@@ -4,6 +4,7 @@
 use crate::bits::{Bits, Half, fill_halves, skip_halves};
 #[cfg(target_arch = "x86_64")]
 use crate::pcg64_avx512 as avx512;
+use numloom_ir::draws::Words;
 
 const MULTIPLIER: u128 = 0x2360_ED05_1FC6_5DA4_4385_DF64_9FCC_F645;
 /// Undoes a multiplication by it, modulo 2^128.
@@ -127,6 +128,10 @@ impl<const DXSM: bool> Bits for Pcg64<DXSM> {
         let word = half.next(|| self.next_u64());
         self.half = half;
         word
+    }
+
+    fn words(&self) -> Option<(Words, Option<u32>)> {
+        Some((Words::Pcg { state: self.state, inc: self.inc, dxsm: DXSM }, self.half.kept()))
     }
 
     fn fill_u64(&mut self, out: &mut [u64]) {

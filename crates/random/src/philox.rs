@@ -1,6 +1,7 @@
 //! Philox 4x64: ten rounds over a 256-bit counter. A block of four words depends on nothing but its counter.
 
 use crate::bits::{Bits, Half, fill_halves, skip_halves};
+use numloom_ir::draws::Words;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Philox {
@@ -75,6 +76,13 @@ impl Bits for Philox {
         let word = half.next(|| self.next_u64());
         self.half = half;
         word
+    }
+
+    fn words(&self) -> Option<(Words, Option<u32>)> {
+        // A state that was set may have anything for its buffer.
+        let is_own = self.at >= 4 || self.buffer == Philox::block(self.counter, self.key);
+        let words = Words::Philox { counter: self.counter, key: self.key, used: self.at.min(4) as u64 };
+        is_own.then_some((words, self.half.kept()))
     }
 
     fn fill_u64(&mut self, out: &mut [u64]) {

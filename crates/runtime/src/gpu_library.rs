@@ -15,6 +15,7 @@ use crate::reserved;
 use numloom_cuda::load::{Kind as Nvidia, Opened};
 use numloom_cuda::ops::blas::{Matrix, Product};
 use numloom_cuda::ops::extreme::Extreme;
+use numloom_cuda::ops::random;
 use numloom_cuda::ops::scan::Scan;
 use numloom_cuda::ops::search::{Run, Search};
 use numloom_cuda::ops::select::{self, Pack};
@@ -52,6 +53,9 @@ pub fn can_do(op: &Operation) -> bool {
     let Kind::Library(library) = &op.kind else { return false };
     let ins: Vec<View> = op.reads().map(sized).collect();
     let Some(out) = op.outs.first().map(sized) else { return false };
+    if let Form::Draw(d) = library.form() {
+        return is_flat(&out) && random::steps(&d, 0, out.size(), out.dtype.size()).is_some();
+    }
     let Some(first) = ins.first() else { return false };
     if !ins.iter().chain([&out]).all(is_aligned) {
         return false;
@@ -192,6 +196,12 @@ pub fn enqueue(device: &Device, op: &Operation, args: &Args) -> Result<()> {
         Form::Factor { name, ins, outs, option } => gpu_factor::enqueue(device, op, args, name, (ins, outs), option),
         Form::Fourier { spectrum, axis, n, inverse, scale } => {
             gpu_fft::enqueue(device, &gpu_fft::Wanted { spectrum, axis, n, inverse, scale }, args).map_err(fail)
+        }
+        Form::Draw(d) => {
+            let (out, n) = (&args.outs[0], args.outs[0].shape.iter().product());
+            let steps = random::steps(&d, out.ptr as u64, n, out.dtype.size()).ok_or_else(refused)?;
+            // SAFETY: as above.
+            unsafe { device.run_steps(&steps) }.map_err(fail)
         }
         _ => Err(refused()),
     }

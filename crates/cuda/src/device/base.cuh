@@ -30,6 +30,7 @@ FN f16 narrow(f32 a) { f16 r; asm("cvt.rn.f16.f32 %0, %1;" : "=h"(r.bits) : "f"(
 FN f16 narrow(f64 a) { f16 r; asm("cvt.rn.f16.f64 %0, %1;" : "=h"(r.bits) : "d"(a)); return r; }
 // Inside of functions products and sums may be one; to about 22 bits, for the functions that make more of it.
 FN f32 fused(f32 a, f32 b, f32 c) { return __fmaf_rn(a, b, c); }
+FN u64 high_product(u64 a, u64 b) { return __umul64hi(a, b); }
 FN f32 about_inverse(f32 a) { f32 r; asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(a)); return r; }
 FN f32 about_inverse_root(f32 a) { f32 r; asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(a)); return r; }
 // Two faults of CUDA 13.0's assembler are gone round. It stores the low byte of a half just converted as the number

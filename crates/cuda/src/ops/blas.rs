@@ -117,10 +117,10 @@ impl Blas {
     }
 
     unsafe fn product(&mut self, device: &Device, p: &Product) -> Result<(), CudaError> {
-        if let Some(large) = self.large.as_mut().filter(|_| LargeProducts::takes(p)) {
-            if large.product(device, p)? {
-                return Ok(());
-            }
+        if let Some(large) = self.large.as_mut().filter(|_| LargeProducts::takes(p))
+            && large.product(device, p)?
+        {
+            return Ok(());
         }
         const DEFAULT_MATH: i32 = 0;
         const TF32_MATH: i32 = 3;

@@ -7,6 +7,7 @@ pub mod extreme;
 pub mod fourier;
 pub mod index;
 mod large_product;
+pub mod random;
 pub mod scan;
 pub mod search;
 pub mod select;

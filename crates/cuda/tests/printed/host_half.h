@@ -8,6 +8,7 @@ FN f16 narrow(f32 a) { _Float16 h = (_Float16)a; f16 r; memcpy(&r, &h, 2); retur
 FN f16 narrow(f64 a) { _Float16 h = (_Float16)a; f16 r; memcpy(&r, &h, 2); return r; }
 FN u8 byte_of(u32 a, int i) { return (u8)(a >> 8 * i); }
 FN u32 negated(u32 a) { return 0 - a; }
+FN u64 high_product(u64 a, u64 b) { return (u64)((unsigned __int128)a * b >> 64); }
 FN f32 fused(f32 a, f32 b, f32 c) { return fmaf(a, b, c); }
 // As rough as a GPU's: they must be corrected.
 FN f32 about_inverse(f32 a) { return (1.0f / a) * (1.0f + 1.1920929e-7f); }

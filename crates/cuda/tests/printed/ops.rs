@@ -6,13 +6,21 @@ use crate::picks::Picks;
 use numloom_cuda::ops::dense::{Dense, Move, NOT_A_NUMBER, Part, identity};
 use numloom_cuda::ops::extreme::Extreme;
 use numloom_cuda::ops::index::Mode;
+use numloom_cuda::ops::random;
 use numloom_cuda::ops::scan::Scan;
 use numloom_cuda::ops::search::{Run as Elements, Search};
 use numloom_cuda::ops::select::{Pack, unravel};
 use numloom_cuda::ops::sort::{Sort, Wanted};
 use numloom_cuda::ops::transpose::Transpose;
 use numloom_cuda::ops::{BLOCK, Program, Step};
+use numloom_ir::draws::{Drawn, Draws};
 use numloom_ir::{DType, ScalarOp, Value};
+use numloom_library::{Form, LibraryOp};
+use numloom_random::bounded::{Bounded, Width};
+use numloom_random::fixed::{Fill, Fixed};
+use numloom_random::pcg64::Pcg64;
+use numloom_random::philox::Philox;
+use numloom_random::{After, BitGen, Bits};
 use std::collections::HashMap;
 use std::process::Command;
 use std::sync::Arc;
@@ -22,6 +30,7 @@ const SELECT: &[&str] = &["pack_count", "pack_offsets", "pack_write", "unpack_wr
 const INDEX: &[&str] = &["index_take", "index_marks", "index_owners", "index_put"];
 const DENSE: &[&str] = &["dense_move", "dense_identity"];
 const SEARCH: &[&str] = &["search"];
+const RANDOM: &[&str] = &["draw"];
 const EXTREME: &[&str] = &["extreme_rows", "extreme_parts", "extreme_columns"];
 const SORT: &[&str] = &["sort_clear", "sort_count", "sort_starts", "sort_pass"];
 const SORT_ROWS: &[&str] = &["sort_rows"];
@@ -38,7 +47,7 @@ impl Host {
         for step in steps {
             let count = self.libraries.len();
             let library = self.libraries.entry(step.program.clone()).or_insert_with(|| {
-                let functions = [SCAN, SELECT, INDEX, SORT, SORT_ROWS, EXTREME, DENSE, SEARCH].into_iter().find(|f| f.contains(&step.function)).unwrap_or(&[]);
+                let functions = [SCAN, SELECT, INDEX, SORT, SORT_ROWS, EXTREME, DENSE, SEARCH, RANDOM].into_iter().find(|f| f.contains(&step.function)).unwrap_or(&[]);
                 let mut text = host_source(step.program.text());
                 for f in functions {
                     text.push_str(&format!(
@@ -416,6 +425,54 @@ fn values_find_their_places() {
     }
 }
 
+/// Arrays of all kinds that are drawn by place, and their elements.
+fn drawings() -> Vec<(Fixed, usize)> {
+    let bounded = |width, range, masked| Fixed::Bounded { low: 5, bounded: Bounded { width, range, masked } };
+    vec![
+        (Fixed::F64, 8),
+        (Fixed::Uniform { low: -1.5, range: 4.25 }, 8),
+        (Fixed::F32, 4),
+        (bounded(Width::W64, 1023, false), 8),
+        (bounded(Width::W64, u64::MAX >> 9, false), 8),
+        (bounded(Width::W64, u64::MAX, false), 8),
+        (bounded(Width::W32, 255, true), 4),
+    ]
+}
+
+fn drawn_alike<B: Bits + Into<BitGen> + 'static>(host: &mut Host, bits: &B) {
+    for (what, size) in drawings() {
+        for n in [1usize, 2, 777, 20_001] {
+            let Form::Draw(draws) = Fill::new(what, bits.clone(), After::default()).form() else {
+                panic!("{what:?} has words of any place");
+            };
+            let (mut got, mut want) = (vec![0u64; n], vec![0u64; n]);
+            // SAFETY: there is room for so many of eight bytes.
+            unsafe { what.draw(&mut bits.clone(), want.as_mut_ptr().cast(), n, size) };
+            host.run(&random::steps(&draws, got.as_mut_ptr() as u64, n, size).expect("a size"), "random");
+            assert!(got == want, "{what:?} {n}");
+        }
+    }
+}
+
+#[test]
+fn draws_are_those_of_the_stream() {
+    if !has_compiler() {
+        return;
+    }
+    let mut host = Host::default();
+    let mut pcg = Pcg64::<false>::seeded([1, 2, 3, 4]);
+    let mut dxsm = Pcg64::<true>::seeded([5, 6, 7, 8]);
+    let mut philox = Philox::new([9, 10], [u64::MAX - 2, u64::MAX, 3, 4]);
+    for _ in 0..3 {
+        drawn_alike(&mut host, &pcg);
+        drawn_alike(&mut host, &dxsm);
+        drawn_alike(&mut host, &philox);
+        // With half a word left over, and in the middle of a block.
+        (pcg.next_u32(), dxsm.next_u32(), philox.next_u32());
+        (pcg.next_u64(), dxsm.next_u64(), philox.next_u64());
+    }
+}
+
 #[test]
 fn places_are_told_apart_by_axis() {
     if !has_compiler() {
@@ -474,6 +531,17 @@ fn library_programs_compile() {
                     add(&Sort { dtype: d, rows, n, src: 0, dst: 0, wanted }.steps(0).expect("has keys"));
                 }
             }
+        }
+    }
+    for bits in [
+        Pcg64::<false>::seeded([1; 4]).words(),
+        Pcg64::<true>::seeded([1; 4]).words(),
+        Philox::new([1; 2], [1; 4]).words(),
+    ] {
+        let (words, kept) = bits.expect("words of any place");
+        for drawn in [Drawn::F64 { low: 0.0, range: 1.0 }, Drawn::F32] {
+            let size = if drawn == Drawn::F32 { 4 } else { 8 };
+            add(&random::steps(&Draws { words, kept, drawn }, 0, 100, size).expect("a size"));
         }
     }
     let mut seen = std::collections::HashSet::new();
