@@ -86,6 +86,29 @@ def test_numpys_index_arrays_do_not_bring_a_device_array_home():
     """)
 
 
+def test_numpys_arrays_do_not_bring_a_device_array_home():
+    passes("""
+    h = numpy.arange(60_000.0).reshape(200, 300)
+    x = np.array(h)
+    offload_to(x, StoreTarget.FBMEM)
+    before = channel("FB", "SYS")
+    y = x + h
+    y *= h[0]
+    y -= numpy.float32(2) * h[::-1]
+    y[h > 30_000] = 1.0
+    x[:50] = h[50:100]
+    z = np.where(h.T > 9, x.T, numpy.broadcast_to(h[0, 0], (300, 200)))
+    np.sync()
+    assert channel("FB", "SYS") == before, channel("FB", "SYS")
+    want = (h + h) * h[0] - 2 * h[::-1]
+    want[h > 30_000] = 1.0
+    assert numpy.array_equal(y, want)
+    g = h.copy()
+    g[:50] = h[50:100]
+    assert numpy.array_equal(x, g) and numpy.array_equal(z, numpy.where(h.T > 9, g.T, h[0, 0]))
+    """)
+
+
 def test_coverage_names_what_devices_have_no_way_for():
     passes("""
     x = np.array(numpy.arange(6000.0).reshape(60, 100))

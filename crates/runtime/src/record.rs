@@ -184,6 +184,43 @@ fn map_any(
     mask: Option<&Array>,
     at: impl FnOnce() -> Provenance,
 ) -> Result<u8> {
+    if reserved::devices() > 0 && keep_home(op, ins, outs, mask) {
+        return map_with_copies(op, ins, outs, mask, at());
+    }
+    map_as_it_is(op, ins, outs, mask, at)
+}
+
+/// Whether an operation is for a device, but for inputs that foreign code sees. A new array is filled where it can be.
+fn keep_home(op: MapOp, ins: &[Operand], outs: &[&Array], mask: Option<&Array>) -> bool {
+    let all: SmallVec<[&Array; 4]> = arrays(ins).chain(mask).collect();
+    let is_new = |o: &Array| o.store.version() == 0;
+    !(matches!(op, MapOp::Copy) && is_new(outs[0])) && all.iter().any(|a| keeps_home(a, &all, outs))
+}
+
+/// Inputs that foreign code sees are copied first, so that the others can stay on their device.
+fn map_with_copies(op: MapOp, ins: &[Operand], outs: &[&Array], mask: Option<&Array>, at: Provenance) -> Result<u8> {
+    let all: SmallVec<[&Array; 4]> = arrays(ins).chain(mask).collect();
+    let own = |a: &Array| if keeps_home(a, &all, outs) { copy_of(a, at).map(Some) } else { Ok(None) };
+    let copies = all.iter().map(|a| own(a)).collect::<Result<SmallVec<[Option<Array>; 4]>>>()?;
+    let mut taken = all.iter().zip(&copies).map(|(a, copy)| copy.as_ref().unwrap_or(a));
+    let own_ins: SmallVec<[Operand; 4]> = ins
+        .iter()
+        .map(|i| match i {
+            Operand::Array(a) => Operand::Array(taken.next().unwrap_or(a)),
+            Operand::Value(v) => Operand::Value(*v),
+        })
+        .collect();
+    let own_mask = mask.and_then(|_| taken.next());
+    map_as_it_is(op, &own_ins, outs, own_mask, || at)
+}
+
+fn map_as_it_is(
+    op: MapOp,
+    ins: &[Operand],
+    outs: &[&Array],
+    mask: Option<&Array>,
+    at: impl FnOnce() -> Provenance,
+) -> Result<u8> {
     let elements = if outs[0].symbol().is_some() { UNSIZED } else { outs[0].view.size() };
     if elements == 0 {
         return Ok(0);
@@ -419,7 +456,21 @@ fn keeps_home(a: &Array, ins: &[&Array], outs: &[&Array]) -> bool {
     others.any(|o| large(o) || devices.clone().any(|m| o.store.bytes_in(m) > 0))
 }
 
-/// Input `k` is copied first, because an output overlaps it or because foreign code sees it. What it repeats is not.
+/// An array of the same elements; what a view repeats is copied once.
+fn copy_of(a: &Array, at: Provenance) -> Result<Array> {
+    let given = &a.view;
+    let mut once = given.clone();
+    once.shape.iter_mut().zip(&given.strides).filter(|(n, s)| **n > 1 && **s == 0).for_each(|(n, _)| *n = 1);
+    let copy = empty_view(once.dense_like(once.dtype), || at)?;
+    map(MapOp::Copy, &[Operand::Array(&a.with_view(once))], &[&copy], None, || at)?;
+    let mut view = copy.view.clone();
+    for (axis, &n) in given.shape.iter().enumerate().filter(|(axis, n)| **n != copy.view.shape[*axis]) {
+        (view.shape[axis], view.strides[axis]) = (n, 0);
+    }
+    Ok(copy.with_view(view))
+}
+
+/// Input `k` is copied first, because an output overlaps it or because foreign code sees it.
 fn library_through_copy(
     op: Box<dyn LibraryOp>,
     ins: &[&Array],
@@ -427,16 +478,7 @@ fn library_through_copy(
     k: usize,
     at: Provenance,
 ) -> Result<u8> {
-    let given = &ins[k].view;
-    let mut once = given.clone();
-    once.shape.iter_mut().zip(&given.strides).filter(|(n, s)| **n > 1 && **s == 0).for_each(|(n, _)| *n = 1);
-    let copy = empty_view(once.dense_like(once.dtype), || at)?;
-    map(MapOp::Copy, &[Operand::Array(&ins[k].with_view(once))], &[&copy], None, || at)?;
-    let mut view = copy.view.clone();
-    for (axis, &n) in given.shape.iter().enumerate().filter(|(axis, n)| **n != copy.view.shape[*axis]) {
-        (view.shape[axis], view.strides[axis]) = (n, 0);
-    }
-    let copy = copy.with_view(view);
+    let copy = copy_of(ins[k], at)?;
     let mut ins: SmallVec<[&Array; 4]> = SmallVec::from_slice(ins);
     ins[k] = &copy;
     library(op, &ins, outs, || at)
