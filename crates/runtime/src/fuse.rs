@@ -5,6 +5,7 @@ use crate::node::{Nodes, Spot, StoreId, Work, conflict};
 use crate::reserved;
 use numloom_ir::{Dims, Overlap, View};
 use smallvec::SmallVec;
+use std::cell::Cell;
 
 /// Nodes that become one task.
 #[derive(Debug)]
@@ -36,13 +37,42 @@ const MOST_TOUCHES: usize = 600;
 struct Grouping<'a> {
     nodes: &'a Nodes,
     groups: Vec<Group>,
-    /// For each store, the groups that touch it and the index of the touch.
-    by_store: Vec<SmallVec<[(u32, u32); 4]>>,
+    by_store: Vec<Touched>,
+}
+
+/// The groups that touch a store, as they came to do so.
+#[derive(Clone, Default)]
+struct Touched {
+    all: SmallVec<[Entry; 4]>,
+    written: bool,
+}
+
+#[derive(Clone, Copy)]
+struct Entry {
+    group: u32,
+    /// The index of the touch in its group.
+    at: u32,
+    /// The latest group up to here: whoever must come after it need not look further back.
+    upto: u32,
+}
+
+impl Touched {
+    fn add(&mut self, group: u32, at: u32, writes: bool) {
+        let upto = self.all.last().map_or(group, |e| e.upto.max(group));
+        self.all.push(Entry { group, at, upto });
+        self.written |= writes;
+    }
+
+    /// Touches by groups from `least` on, the last first.
+    fn from<'a>(&'a self, least: &'a Cell<usize>) -> impl Iterator<Item = Entry> + 'a {
+        let back = self.all.iter().rev().take_while(|e| e.upto as usize >= least.get());
+        back.filter(|e| e.group as usize >= least.get()).copied()
+    }
 }
 
 pub fn fuse(nodes: &Nodes, enabled: bool) -> Vec<Group> {
     let count = nodes.stores.len();
-    let mut g = Grouping { nodes, groups: Vec::new(), by_store: vec![SmallVec::new(); count] };
+    let mut g = Grouping { nodes, groups: Vec::new(), by_store: vec![Touched::default(); count] };
     for i in 0..g.nodes.nodes.len() {
         g.place(i as u32, enabled);
     }
@@ -96,38 +126,42 @@ fn touches_of(node: &crate::node::Node) -> SmallVec<[Touch; 4]> {
 /// at or after every group it must follow.
 fn home(
     groups: &[Group],
-    by_store: &[SmallVec<[(u32, u32); 4]>],
+    by_store: &[Touched],
     item: &[Touch],
     domain: &[usize],
     reduced: Option<u64>,
 ) -> Option<usize> {
-    let mut least = 0usize;
+    let least = Cell::new(0usize);
+    let at_least = |g: usize| least.set(least.get().max(g));
     let mut shared: SmallVec<[u32; 8]> = SmallVec::new();
-    for t in item {
-        for &(g, at) in by_store[t.store as usize].iter().rev() {
-            let other = &groups[g as usize].touches[at as usize];
-            let apart = t.bounds.1 <= other.bounds.0 || other.bounds.1 <= t.bounds.0;
-            if apart {
-                continue;
-            }
-            let ordered = t.writes || other.writes;
-            if !ordered {
-                if t.view == other.view {
-                    shared.push(g);
-                }
+    let meets = |t: &Touch, other: &Touch| t.bounds.0 < other.bounds.1 && other.bounds.0 < t.bounds.1;
+    // What must come first decides how far back it is worth to look for what is shared.
+    for t in item.iter().filter(|t| t.writes || by_store[t.store as usize].written) {
+        for e in by_store[t.store as usize].from(&least) {
+            let (g, other) = (e.group as usize, &groups[e.group as usize].touches[e.at as usize]);
+            if !(t.writes || other.writes) || !meets(t, other) {
                 continue;
             }
             let same = !other.at_end && !t.at_end;
             match conflict(&t.view, &other.view) {
                 Overlap::Disjoint => {}
                 Overlap::Same if same => {
-                    least = least.max(g as usize);
-                    shared.push(g);
+                    at_least(g);
+                    shared.push(g as u32);
                 }
-                _ => least = least.max(g as usize + 1),
+                _ => at_least(g + 1),
             }
         }
     }
+    for t in item.iter().filter(|t| !t.writes) {
+        for e in by_store[t.store as usize].from(&least) {
+            let other = &groups[e.group as usize].touches[e.at as usize];
+            if !other.writes && t.view == other.view {
+                shared.push(e.group);
+            }
+        }
+    }
+    let least = least.get();
     shared.retain(|g| *g as usize >= least);
     let open = |g: &Group| {
         g.fused
@@ -140,19 +174,17 @@ fn home(
     shared.iter().map(|&g| g as usize).find(|&g| open(&groups[g]))
 }
 
-fn add_touches(
-    groups: &mut [Group],
-    by_store: &mut [SmallVec<[(u32, u32); 4]>],
-    k: usize,
-    item: impl IntoIterator<Item = Touch>,
-) {
+fn add_touches(groups: &mut [Group], by_store: &mut [Touched], k: usize, item: impl IntoIterator<Item = Touch>) {
     for t in item {
         let group = &mut groups[k];
         let known = group.touches.iter_mut().find(|o| o.store == t.store && o.view == t.view && o.at_end == t.at_end);
         match known {
-            Some(o) => o.writes |= t.writes,
+            Some(o) => {
+                o.writes |= t.writes;
+                by_store[t.store as usize].written |= t.writes;
+            }
             None => {
-                by_store[t.store as usize].push((k as u32, group.touches.len() as u32));
+                by_store[t.store as usize].add(k as u32, group.touches.len() as u32, t.writes);
                 group.touches.push(t);
             }
         }
@@ -165,7 +197,7 @@ fn join_groups(old: Vec<Group>, stores: usize) -> Vec<Group> {
         return old;
     }
     let mut groups: Vec<Group> = Vec::with_capacity(old.len());
-    let mut by_store = vec![SmallVec::new(); stores];
+    let mut by_store = vec![Touched::default(); stores];
     for mut g in old {
         let touches = std::mem::take(&mut g.touches);
         let k = if g.fused { home(&groups, &by_store, &touches, &g.domain, g.reduced) } else { None };
