@@ -57,6 +57,18 @@ pub fn is_matvec(left: &[usize], out: &[usize], dtype: DType) -> bool {
     depth > 0 && matrix.contains(&1) && batch.iter().all(|&n| n == 1) && is_plain(dtype)
 }
 
+/// How many elements a library operation counts as when it is decided whether it runs at once. A matrix that a vector is
+/// multiplied with is read once, as fast as memory goes: a task of its own would take longer.
+pub fn weight(op: &dyn LibraryOp, ins: &[&Array], outs: &[&Array], elements: usize) -> usize {
+    const LIGHT: usize = 4;
+    let most = numloom_config::current().inline_size;
+    if elements <= most || elements > most * LIGHT || !matches!(op.form(), Form::MatMul) {
+        return elements;
+    }
+    let (left, out) = (&ins[0].view, &outs[0].view);
+    if is_matvec(&left.shape, &out.shape, out.dtype) { elements / LIGHT } else { elements }
+}
+
 /// Puts the product of a matrix and a vector into the device's stream.
 pub fn enqueue(device: &Device, args: &Args) -> Result<(), CudaError> {
     let refused = || CudaError::Launch("a product of types that have no loop".into());

@@ -432,7 +432,7 @@ pub fn library(op: Box<dyn LibraryOp>, ins: &[&Array], outs: &[&Array], at: impl
     }
     let size = |a: &&Array| if a.symbol().is_some() { UNSIZED / 64 } else { a.view.size() };
     let elements: usize = ins.iter().chain(outs).map(size).fold(0, |a, b| a.saturating_add(b));
-    if inline::is_possible(elements, ins.iter().copied(), outs) {
+    if inline::is_possible(dot::weight(&*op, ins, outs, elements), ins.iter().copied(), outs) {
         inline::counted(op.name());
         return run_library(&*op, ins, outs);
     }
