@@ -11,6 +11,7 @@ import warnings
 import numpy
 import pytest
 
+from .commands import python
 from .counters import Counted, counters, explained
 from .oracle import agree, needs_engine, np
 
@@ -479,3 +480,58 @@ def test_programs_that_want_every_result_at_once_get_it():
         np.sync(y)
     assert count["tasks"] == 1
     assert count["inline"] <= 5
+
+
+def test_programs_of_short_tasks_run_at_once_after_a_window():
+    """In a process of its own: what a program is like is remembered."""
+    code = """
+        import numpy, numloom as np
+
+        def swept(np, rounds):
+            x = np.arange(20_000.0)
+            for _ in range(rounds):
+                x[1:-1] = 0.5 * (x[:-2] + x[2:])
+            return numpy.asarray(x)
+
+        def counted(rounds):
+            before = np.stats()
+            right = numpy.array_equal(swept(np, rounds), swept(numpy, rounds))
+            after = np.stats()
+            return right, after["inline"] - before["inline"], after["tasks"] - before["tasks"]
+
+        print(*counted(100), *counted(100))
+        # A large array is another matter.
+        y = np.arange(1_000_000.0)
+        before = np.stats()["inline"]
+        for _ in range(5):
+            y = y * 0.5 + 1
+        np.sync()
+        print(np.stats()["inline"] - before)
+    """
+    said = python(textwrap.dedent(code)).out.split()
+    assert said[0] == said[3] == "True"
+    assert int(said[2]) >= 100, "recorded, to see"
+    assert int(said[4]) >= 290 and int(said[5]) <= 5, "then at once"
+    assert said[6] == "0"
+
+
+def test_slices_that_are_waited_for_run_at_once():
+    """A sieve: few elements of a large array are written at a time, and one is read before the next."""
+    n = 500_000
+    s = np.ones(n, dtype=bool)
+    s[:2] = False
+    with Counted() as count:
+        for i in range(2, 708):
+            if s[i]:
+                s[i * i :: i] = False
+    assert int(s.sum()) == 41538
+    assert count["tasks"] < 60 and count["inline"] > 80
+
+
+def test_a_matrix_times_a_vector_runs_at_once():
+    a, x = np.array(numpy.ones((150, 150))), np.array(numpy.ones(150))
+    np.sync()
+    with Counted() as count:
+        for _ in range(10):
+            x = a @ x / 150
+    assert count["tasks"] == 0 and float(x[7]) == 1

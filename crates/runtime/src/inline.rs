@@ -51,7 +51,7 @@ pub fn is_free<'a>(elements: usize, mut reads: impl Iterator<Item = &'a Array>, 
 /// Whether an operation was recorded for no other reason than that something recorded was on its way to its arrays.
 #[inline]
 pub fn only_waits(op: &Operation) -> bool {
-    let most = numloom_config::current().inline_size;
+    let most = prompt::most();
     op.outs.iter().chain(op.reads()).all(|p| {
         let elements = if is_unsized(&p.view) { UNSIZED } else { p.view.size() };
         elements <= most && !p.store.is_broken() && !is_slice_of_many(&p.store, &p.view, elements)
@@ -65,10 +65,11 @@ fn is_part_of_many(ins: &[Operand], elements: usize) -> bool {
     elements > SMALL && ins.iter().any(part)
 }
 
-/// A middling slice of a large array is likely one of many: a loop over slices. Deferred, they merge.
+/// A middling slice of a large array is likely one of many: a loop over slices. Deferred, they merge, unless the program
+/// waits for each.
 #[inline]
 fn is_slice_of_many(store: &Store, view: &View, elements: usize) -> bool {
-    elements > 1024 && store.nbytes() / 32 > elements * view.dtype.size()
+    elements > 1024 && store.nbytes() / 32 > elements * view.dtype.size() && !prompt::wants_results()
 }
 
 /// The longest array that `map_new` and `run_small` take: one call of a block loop.

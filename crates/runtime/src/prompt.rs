@@ -1,6 +1,9 @@
-//! Programs that want every result at once. Deferring gains them nothing, so that middling operations on data that is
-//! there run on the caller's thread like small ones, for as long as sync points follow one another so closely.
+//! Programs that deferring gains nothing: middling operations on data that is there run on the caller's thread like small
+//! ones. They are those that want every result at once, for as long as sync points follow one another so closely; and
+//! those whose windows become about as many tasks as operations, all of them short. A task costs some microseconds to
+//! plan, launch and bind, which it must save.
 
+use crate::plan::{TaskPlan, TaskWork};
 use crate::reserved;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
@@ -11,6 +14,14 @@ const FEW: u32 = 4;
 /// Sync points with few operations before them, one after another, that make a habit.
 const HABIT: u32 = 8;
 
+/// Tasks of a window that tell what the program is like, and operations of each that save little.
+const MANY: usize = 16;
+const EACH: usize = 3;
+/// Operations that run at once after such a window, before one is recorded again to see.
+const FOR_LONG: u32 = 1 << 16;
+
+/// How many of these are left.
+static LEFT: AtomicU32 = AtomicU32::new(0);
 /// Operations above the small ones since the last sync point.
 static SINCE: AtomicU32 = AtomicU32::new(0);
 /// Sync points one after another that had few of them.
@@ -26,6 +37,27 @@ pub fn operation() {
     if since > FEW {
         STREAK.store(0, Relaxed);
     }
+}
+
+/// So many operations of a window became these tasks.
+pub fn window(tasks: &[TaskPlan], operations: usize) {
+    let mut short = 0;
+    for t in tasks {
+        match &t.work {
+            TaskWork::Fused(f) if is_middling(f.domain.iter().product()) => short += 1,
+            TaskWork::Opaque => {}
+            _ => return,
+        }
+    }
+    if short >= MANY && operations <= EACH * tasks.len() {
+        LEFT.store(FOR_LONG, Relaxed);
+    }
+}
+
+/// The most elements of operations that would run at once if their arrays were there.
+pub fn most() -> usize {
+    let small = numloom_config::current().inline_size;
+    if LEFT.load(Relaxed) > 0 && reserved::devices() == 0 { small * MIDDLING } else { small }
 }
 
 /// The program waits for a result.
@@ -56,12 +88,20 @@ pub fn gives_value(elements: usize) -> bool {
     elements <= numloom_config::current().inline_size || is_middling(elements)
 }
 
+/// Whether sync points have followed one another closely for a while.
+#[inline]
+pub fn wants_results() -> bool {
+    STREAK.load(Relaxed) >= HABIT
+}
+
 fn is_middling(elements: usize) -> bool {
     elements / MIDDLING <= numloom_config::current().inline_size && reserved::devices() == 0
 }
 
 fn is_habit() -> bool {
-    let habit = STREAK.load(Relaxed) >= HABIT;
+    let left = LEFT.load(Relaxed);
+    LEFT.store(left.saturating_sub(1), Relaxed);
+    let habit = left > 0 || wants_results();
     if habit {
         operation();
     }

@@ -245,6 +245,7 @@ impl Window {
             None if is_outlined => plan::make(&nodes, fuse, key),
             None => plan::plan(&nodes, fuse),
         };
+        prompt::window(&plan.tasks, ops.len() - nodes.dead.len());
         for s in &plan.swaps {
             let [temporary, array] = [s.temporary, s.array].map(|id| &nodes.stores[id as usize].store);
             nodes.stores[s.temporary as usize].store = swap::stand_in(temporary, array);
