@@ -56,11 +56,14 @@ pub(crate) struct Choice {
     reserved: [i32; 4],
 }
 
-/// Multiplications from which on a better algorithm is worth looking for.
-const LARGE: usize = 1 << 33;
+/// Multiplications from which on a better algorithm is worth looking for: asking takes a tenth of a millisecond or more,
+/// the product some.
+const LARGE: usize = 1 << 36;
 /// Below this in any extent memory is what bounds a product.
 const NARROW: usize = 256;
 
+/// Shapes that are remembered.
+const MOST_SHAPES: usize = 256;
 /// Algorithms that are tried.
 const PROPOSALS: usize = 4;
 
@@ -134,6 +137,9 @@ impl LargeProducts {
             leading: [p.b.leading, p.a.leading, p.c.leading],
             transposed: [p.b.transposed, p.a.transposed],
         };
+        if self.tried.len() >= MOST_SHAPES {
+            self.tried.clear();
+        }
         let described = Described::new(&self.table, &shape)?;
         let proposed = || Tried { proposed: described.proposals(self.handle), ..Tried::default() };
         let tried = self.tried.entry(shape).or_insert_with(proposed);
