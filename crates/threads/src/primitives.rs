@@ -21,6 +21,23 @@ mod system {
             Instant::now() > self.0
         }
     }
+
+    /// Looks out for a moment without sleeping; whether `seen` came true.
+    pub fn look_out(seen: impl Fn() -> bool) -> bool {
+        const MOMENT: Duration = Duration::from_micros(25);
+        // Between two looks at the clock.
+        const LOOKS: usize = 32;
+        let end = Deadline::after(MOMENT);
+        while !end.passed() {
+            for _ in 0..LOOKS {
+                if seen() {
+                    return true;
+                }
+                std::hint::spin_loop();
+            }
+        }
+        false
+    }
 }
 
 #[cfg(not(test))]

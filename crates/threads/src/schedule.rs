@@ -2,7 +2,7 @@
 //! See the README of the runtime for why it is right.
 
 use crate::primitives::atomic::{AtomicBool, AtomicUsize, Ordering};
-use crate::primitives::{Condvar, Deadline, Mutex, thread};
+use crate::primitives::{Condvar, Deadline, Mutex, look_out, thread};
 use crate::task::{Job, Task};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -16,6 +16,8 @@ unsafe impl Send for Watch {}
 
 pub struct Scheduler<J: Job> {
     ready: Mutex<VecDeque<Arc<Task<J>>>>,
+    /// How many stand there, for those who look out for some without the lock.
+    queued: AtomicUsize,
     /// Changed and looked through under the lock of `ready` alone.
     watches: Mutex<Vec<Watch>>,
     /// Something to do: workers sleep here.
@@ -48,6 +50,7 @@ impl<J: Job> Scheduler<J> {
     pub const fn new() -> Scheduler<J> {
         Scheduler {
             ready: Mutex::new(VecDeque::new()),
+            queued: AtomicUsize::new(0),
             watches: Mutex::new(Vec::new()),
             work_came: Condvar::new(),
             sleepers: AtomicUsize::new(0),
@@ -100,10 +103,16 @@ impl<J: Job> Scheduler<J> {
         if task.arrive() {
             let mut ready = self.ready.lock();
             ready.push_back(task.clone());
+            self.count(&ready);
             let mine = stays && !self.workers_bind.load(Ordering::Acquire) && ready.len() == 1;
             drop(ready);
             self.wake(!mine as usize);
         }
+    }
+
+    /// To be called after every change of the queue, under its lock.
+    fn count(&self, ready: &VecDeque<Arc<Task<J>>>) {
+        self.queued.store(ready.len(), Ordering::Release);
     }
 
     /// There is work for so many more threads. To be called after a change made under the lock of `ready`: whoever
@@ -133,6 +142,10 @@ impl<J: Job> Scheduler<J> {
     fn work(&self) {
         while !self.stop.load(Ordering::Acquire) {
             if !self.help_until(None, true) {
+                // The next task often comes at once, and to be woken takes longer.
+                if look_out(|| self.queued.load(Ordering::Acquire) > 0 || self.stop.load(Ordering::Acquire)) {
+                    continue;
+                }
                 let mut ready = self.ready.lock();
                 if ready.is_empty() && !self.stop.load(Ordering::Acquire) {
                     self.sleepers.fetch_add(1, Ordering::AcqRel);
@@ -222,6 +235,7 @@ impl<J: Job> Scheduler<J> {
                 return Some(front.clone());
             }
             let front = ready.pop_front()?;
+            self.count(&ready);
             if !front.is_bound() {
                 self.busy.fetch_add(1, Ordering::AcqRel);
                 self.alone.store(false, Ordering::Release);
@@ -243,7 +257,11 @@ impl<J: Job> Scheduler<J> {
 
     /// Lets others run tiles of the task, too.
     fn offer(&self, task: &Arc<Task<J>>, phase: usize) {
-        self.ready.lock().push_front(task.clone());
+        {
+            let mut ready = self.ready.lock();
+            ready.push_front(task.clone());
+            self.count(&ready);
+        }
         self.wake(task.tiles(phase) - 1);
         self.tell();
     }
@@ -256,6 +274,7 @@ impl<J: Job> Scheduler<J> {
         let mut ready = self.ready.lock();
         let more = next.len().saturating_sub(stays as usize);
         ready.extend(next);
+        self.count(&ready);
         // A caller is only called when it need not sleep on: of a thousand short tasks one may be its own.
         let heard = self.watchers.load(Ordering::Acquire) > 0 && {
             let watches = self.watches.lock();
@@ -294,6 +313,9 @@ impl<J: Job> Scheduler<J> {
             }
             let binding = !self.workers_bind.load(Ordering::Acquire);
             if self.help_until(Some(end), binding) {
+                continue;
+            }
+            if look_out(|| over() || binding && self.queued.load(Ordering::Acquire) > 0) {
                 continue;
             }
             let mut ready = self.ready.lock();

@@ -97,3 +97,8 @@ impl Deadline {
         shuttle::rand::thread_rng().gen_bool(0.25)
     }
 }
+
+pub fn look_out(seen: impl Fn() -> bool) -> bool {
+    shuttle::thread::yield_now();
+    seen()
+}
