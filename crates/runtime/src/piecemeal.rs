@@ -12,7 +12,7 @@ use std::sync::Arc;
 /// Runs the task's operations in order on this thread. Failures are kept with the stores they leave without contents.
 pub fn run(work: &Work) -> Prepared {
     let mut ops = std::mem::take(&mut *work.ops.lock());
-    let mut first = None;
+    let mut has_failed = false;
     for i in 0..ops.len() {
         let poisoned = ops[i].reads().find_map(|p| retire::failure_of(&p.store));
         let failed = match poisoned {
@@ -25,15 +25,11 @@ pub fn run(work: &Work) -> Prepared {
             }
         };
         if let Some(e) = failed {
-            retire::leave_without_contents(&ops[i], &e);
-            first.get_or_insert(e);
+            retire::leave_without_contents(&ops[i..=i], &e, !std::mem::replace(&mut has_failed, true));
         }
         release_temporaries(&ops, i);
     }
     *work.ops.lock() = ops;
-    if let Some(e) = first {
-        retire::keep_failure((*e).clone());
-    }
     Prepared::Done
 }
 

@@ -28,10 +28,7 @@ pub fn retire(work: &Work, error: Option<ExecError>) {
     if let Some(e) = error {
         let e = Arc::new(e);
         let known = ops.iter().flat_map(|op| op.reads()).any(|p| failure_of(&p.store).is_some());
-        ops.iter().for_each(|op| leave_without_contents(op, &e));
-        if !known {
-            keep_failure((*e).clone());
-        }
+        leave_without_contents(&ops, &e, !known);
     }
     work.payload.lock().take();
     work.mapping.lock().take();
@@ -60,13 +57,22 @@ pub fn keep_reports(work: &Work) {
 
 /// What the operation would have made first raises the error whenever it is read; what it would have updated, until
 /// the program has been told.
-pub fn leave_without_contents(op: &Operation, e: &Arc<ExecError>) {
-    for (k, p) in op.outs.iter().enumerate() {
-        if op.fresh >> k.min(7) & 1 == 1 {
-            let _ = p.store.error.set(e.clone());
-        } else {
-            taint::add(&p.store, e);
+///
+/// In one go with keeping it for the next sync point, if it is `new`: whoever sees it at an array raises it and takes it
+/// from what is kept, and must find it there.
+pub fn leave_without_contents(ops: &[Operation], e: &Arc<ExecError>, new: bool) {
+    let mut failures = FAILURES.lock();
+    for op in ops {
+        for (k, p) in op.outs.iter().enumerate() {
+            if op.fresh >> k.min(7) & 1 == 1 {
+                let _ = p.store.error.set(e.clone());
+            } else {
+                taint::add(&p.store, e);
+            }
         }
+    }
+    if new {
+        failures.push((**e).clone());
     }
 }
 
@@ -97,8 +103,9 @@ pub fn take_failure() -> Option<ExecError> {
 
 /// A failure that was raised through its own array is not raised again.
 pub fn forget_failure(e: &ExecError) {
+    let mut failures = FAILURES.lock();
     taint::clear();
-    FAILURES.lock().retain(|f| f != e);
+    failures.retain(|f| f != e);
 }
 
 pub fn take_reports() -> Vec<FpReport> {

@@ -81,8 +81,7 @@ fn through(
             Err(e) if k == 0 => return Err(e),
             Err(e) => {
                 let e = Arc::new(e);
-                ops.iter().for_each(|op| retire::leave_without_contents(op, &e));
-                retire::keep_failure((*e).clone());
+                retire::leave_without_contents(ops, &e, true);
                 break;
             }
         }
