@@ -535,3 +535,20 @@ def test_a_matrix_times_a_vector_runs_at_once():
         for _ in range(10):
             x = a @ x / 150
     assert count["tasks"] == 0 and float(x[7]) == 1
+
+
+def test_a_failure_is_told_once():
+    """Whoever waits for the array sees the failure while the task still retires: it must not be told again."""
+    x = np.arange(200_000.0)
+    places = numpy.array([5, 6, 7] * 50_000)
+    places[77] = 10**7
+    index = np.array(places)
+    for k in range(600):
+        y = x * 1.0
+        np.sync()
+        other = x + k
+        y[index] = 2.0
+        with pytest.raises(IndexError):
+            np.sync(y)
+        np.sync()
+    assert float(other[0]) == 599
