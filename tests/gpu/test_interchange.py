@@ -1,4 +1,4 @@
-"""Arrays on a GPU, to and from CuPy and JAX, without copies. Run by `python -m tests.gpu`, on a machine with a GPU."""
+"""Arrays on a GPU, to and from CuPy, JAX and PyTorch, without copies. Run by `python -m tests.gpu`, with a GPU."""
 
 from __future__ import annotations
 
@@ -73,6 +73,33 @@ def test_jax_by_dlpack(x):
     made = jax.numpy.arange(N, dtype="f4") + 1
     ours = np.from_dlpack(made)
     assert float((ours * 2)[9]) == 20
+
+
+def test_torch_by_dlpack_and_back(x):
+    torch = pytest.importorskip("torch")
+    theirs = torch.from_dlpack(x)
+    assert theirs.data_ptr() == x.__cuda_array_interface__["data"][0]
+    theirs += 1
+    assert float(x[3]) == 7
+    x *= 2
+    assert float(theirs[3]) == 14
+    made = torch.arange(N, dtype=torch.float32, device="cuda").reshape(2, -1)[:, ::2]
+    for ours in (np.from_dlpack(made), np.asarray(made)):
+        assert ours.__cuda_array_interface__["data"][0] == made.data_ptr()
+        assert numpy.array_equal(numpy.asarray(ours), made.cpu().numpy())
+
+
+def test_work_of_torch_on_a_stream_of_its_own(x):
+    torch = pytest.importorskip("torch")
+    want = numpy.arange(N, dtype="f4") * 2
+    stream = torch.cuda.Stream()
+    with torch.cuda.stream(stream):
+        for _ in range(20):
+            theirs = torch.from_dlpack(x)
+            made = theirs * 0.5 + 3
+            x = np.from_dlpack(made) * 1
+            want = want * numpy.float32(0.5) + numpy.float32(3)
+    assert numpy.allclose(numpy.asarray(x), want)
 
 
 def test_an_array_at_home_has_no_such_interface():

@@ -4,10 +4,10 @@
 //! stores go out as vectors. Arithmetic is NumPy's: nothing is contracted (`-fmad=false`, see `compile.rs`).
 
 use crate::scalar::{
-    InLanes, Section, Sections, accumulator, branches_once, call, cast_expression, cast_sections, instr_in_lanes,
-    neutral, sections_of, type_name,
+    InLanes, Section, Sections, accumulator, call, cast_expression, cast_sections, instr_in_lanes, sections_of,
+    type_name,
 };
-use crate::structure::{Access, Arguments, Order, Structure, Walk, head};
+use crate::structure::{Access, Arguments, Structure, Walk, head};
 use numloom_ir::DType;
 use numloom_ir::kernel::{Instr, Kernel, NO_REG, Reg};
 use std::fmt::Write;
@@ -43,6 +43,9 @@ macro_rules! line {
         let _ = writeln!($p.out, $($arg)*);
     }};
 }
+
+mod fold;
+mod once;
 
 struct Printer<'a> {
     kernel: &'a Kernel,
@@ -338,101 +341,6 @@ impl Printer<'_> {
         }
     }
 
-    fn branches_once(&self) -> bool {
-        // With parameters to fetch on either way the compiler makes less of it than of branches.
-        self.settled.is_some() && self.s.walk == Walk::Flat && self.lanes() > 1 && branches_once(self.kernel)
-    }
-
-    /// The same where all lanes are inside and none has anything unusual; otherwise lane by lane, from the start: nothing
-    /// is written before that is known.
-    fn body_branching_once(&mut self, early: &[usize]) {
-        let instrs = &self.kernel.instrs;
-        line!(self, "    if (full) {{");
-        line!(self, "      Usual usual;");
-        let loads = self.loads_of(early);
-        self.whole_loads(&loads, true);
-        let first = instrs.iter().position(|i| matches!(i, Instr::Store { .. })).unwrap_or(instrs.len());
-        for (at, i) in instrs.iter().enumerate() {
-            if at == first {
-                line!(self, "      if (usual.all()) {{");
-            }
-            match *i {
-                Instr::Load { operand, .. } => {
-                    if !self.early[at] && !self.is_uniform_load(operand) {
-                        let loads = self.loads_of(&[at]);
-                        self.whole_loads(&loads, true);
-                    }
-                }
-                Instr::Param { .. } | Instr::Reduce { .. } => {}
-                Instr::Iota { dst, start, step } => self.iota(dst, start as usize, step as usize, self.lanes()),
-                Instr::Store { operand, src, mask } => self.whole_store(operand as usize, src, mask),
-                _ if i.results().all(|r| self.uniform[r as usize]) => {}
-                _ => match self.in_lanes(i) {
-                    Some(of) => self.compute_plainly(i, of.plain),
-                    None => (0..self.lanes()).for_each(|l| self.compute(i, l, "      ")),
-                },
-            }
-        }
-        if first == instrs.len() {
-            line!(self, "      if (usual.all()) {{");
-        }
-        line!(self, "        continue;");
-        line!(self, "      }}");
-        line!(self, "    }}");
-        for k in 0..self.s.u {
-            line!(self, "    #pragma unroll 1");
-            line!(self, "    for ({} x = x{k}; x < x{k} + {} && x < n; x++) {{", self.index, self.s.v);
-            self.offsets.fill(false);
-            for o in self.walked() {
-                let stride = self.word(self.at.stride(o, 0));
-                self.pointer(o, 0, &format!("x * {stride}"), None);
-            }
-            let (early, later): (Vec<usize>, Vec<usize>) = (0..instrs.len()).partition(|&at| self.early[at]);
-            early.into_iter().chain(later).for_each(|at| self.alone(&instrs[at]));
-            line!(self, "    }}");
-        }
-    }
-
-    /// An instruction for one lane, the first.
-    fn alone(&mut self, i: &Instr) {
-        match *i {
-            Instr::Load { dst, operand } if !self.is_uniform_load(operand) => {
-                let (t, o) = (type_name(self.dtype(dst)), operand as usize);
-                line!(
-                    self,
-                    "      const {t} {} = {}({});",
-                    self.name(dst, 0),
-                    self.loader(o, t),
-                    self.lane_address(o, 0)
-                );
-            }
-            Instr::Load { .. } | Instr::Param { .. } | Instr::Reduce { .. } => {}
-            Instr::Iota { dst, start, step } => self.iota(dst, start as usize, step as usize, 1),
-            Instr::Store { operand, src, mask } => {
-                let text = self.one_store(operand as usize, src, mask, 0, false);
-                line!(self, "{text}");
-            }
-            _ if i.results().all(|r| self.uniform[r as usize]) => {}
-            _ => self.compute(i, 0, "      "),
-        }
-    }
-
-    /// Every lane by a function that only notes what is unusual.
-    fn compute_plainly(&mut self, i: &Instr, function: &str) {
-        let (Some(dst), sources) = (i.results().next(), i.sources().collect::<Vec<Reg>>()) else { return };
-        let mut function = function;
-        if let [a, _] = sources[..]
-            && self.uniform[a as usize]
-        {
-            line!(self, "      usual.windows &= is_plain_dividend(r{a});");
-            function = "plain_share";
-        }
-        for l in 0..self.lanes() {
-            let args: Vec<String> = sources.iter().map(|&r| self.name(r, l)).collect();
-            line!(self, "      const f32 {} = {function}({}, usual);", self.name(dst, l), args.join(", "));
-        }
-    }
-
     /// The address of a lane, for accesses one by one.
     fn lane_address(&self, o: usize, lane: usize) -> String {
         let (k, j) = (lane / self.s.v as usize, lane % self.s.v as usize);
@@ -699,212 +607,6 @@ impl Printer<'_> {
             let args: Vec<String> = (0..sources.len()).map(|k| format!("x{k}, ")).collect();
             let taken: Vec<String> = group.iter().enumerate().map(|(l, name)| format!("{name} = y[{l}];")).collect();
             line!(self, "    {{ {given}f32 y[{n}]; {function}<{n}>({}y); {} }}", args.concat(), taken.join(" "));
-        }
-    }
-
-    /// Accumulators of a target: several break the chain of dependent additions.
-    fn accumulators(&self) -> usize {
-        match (self.s.walk, self.kernel.targets.len()) {
-            (Walk::Fold { order: Order::InOrder, .. }, _) => 1,
-            (_, 0..=2) => self.lanes().min(4),
-            _ => self.lanes().min(2),
-        }
-    }
-
-    fn combined(&self, t: usize, a: &str, b: &str) -> String {
-        call(self.kernel.targets[t].op, &[a, b])
-    }
-
-    fn reduce(&mut self, t: usize, src: Reg) {
-        let acc = accumulator(&self.kernel.targets[t]);
-        let value = |p: &Self, l: usize| cast_expression(p.dtype(src), acc, &p.name(src, l));
-        if neutral(&self.kernel.targets[t]).is_none() {
-            let next = self.combined(t, &format!("s{t}_0"), "next");
-            line!(self, "    if (in0) {{");
-            line!(self, "      const {} next = {};", type_name(acc), value(self, 0));
-            line!(self, "      s{t}_0 = some{t} ? {next} : next;");
-            line!(self, "      some{t} = true;");
-            line!(self, "    }}");
-            return;
-        }
-        for guard in [false, true] {
-            line!(self, "    {}", if guard { "} else {" } else { "if (full) {" });
-            for l in 0..self.lanes() {
-                let s = format!("s{t}_{}", l % self.accumulators());
-                let next = self.combined(t, &s, &value(self, l));
-                let when = if guard { format!("if (in{l}) ") } else { String::new() };
-                line!(self, "      {when}{s} = {next};");
-            }
-        }
-        line!(self, "    }}");
-    }
-
-    fn fold(&mut self, order: Order, kept: usize, away: usize, split: bool) {
-        let (i, v, u) = (self.index, self.s.v as usize, self.s.u as usize);
-        let targets = self.kernel.targets.len();
-        line!(self, "  __shared__ u64 room[512];");
-        if split {
-            line!(self, "  __shared__ int is_last;");
-        }
-        line!(self, "  const int lanes = (int)a.w[{}], columns = (int)blockDim.x / lanes;", head::LANES);
-        if order == Order::Along {
-            line!(self, "  const int column = (int)threadIdx.x / lanes, lane = (int)threadIdx.x & (lanes - 1);");
-        } else {
-            line!(self, "  const int column = (int)threadIdx.x & (columns - 1), lane = (int)threadIdx.x / columns;");
-        }
-        if split {
-            line!(self, "  const {i} splits = {}, group = ({i})blockIdx.x / splits;", self.word(head::SPLITS));
-            line!(self, "  const {i} part = ({i})blockIdx.x - group * splits;");
-        } else {
-            line!(self, "  const {i} group = ({i})blockIdx.x, part = 0;");
-        }
-        line!(self, "  const {i} result = group * columns + column;");
-        line!(self, "  const bool mine = result < {};", self.word(head::KEPT));
-        line!(self, "  const {i} chunk = {}, whole = {};", self.word(head::CHUNK), self.word(head::AWAY));
-        line!(self, "  const {i} end = part * chunk + chunk < whole ? part * chunk + chunk : whole;");
-        for t in 0..targets {
-            let target = &self.kernel.targets[t];
-            let name = type_name(accumulator(target));
-            let start = neutral(target).unwrap_or_else(|| format!("{name}()"));
-            if neutral(target).is_none() {
-                line!(self, "  bool some{t} = false;");
-            }
-            for k in 0..self.accumulators() {
-                line!(self, "  {name} s{t}_{k} = {start};");
-            }
-        }
-        line!(self, "  {i} place = result;");
-        self.split_index("place", "k", 0, kept, "  ");
-        for o in self.walked() {
-            let mut base = if o == self.at.iota() { "0".to_string() } else { self.address(o) };
-            for d in 0..kept {
-                let _ = write!(base, " + k{d} * {}", self.word(self.at.stride(o, d)));
-            }
-            let t = if o == self.at.iota() { "i64" } else { "char*" };
-            line!(self, "  {t} const b{o} = {base};");
-        }
-        line!(self, "  if (mine) for ({i} x0 = part * chunk + lane * {v}; x0 < end; x0 += lanes * {}) {{", v * u);
-        for k in 1..u {
-            line!(self, "    const {i} x{k} = x{} + lanes * {v};", k - 1);
-        }
-        self.guards("end");
-        if away > 1 {
-            for k in 0..u {
-                line!(self, "    {i} flat{k} = x{k};");
-                self.split_index(&format!("flat{k}"), &format!("e{k}_"), kept, away, "    ");
-            }
-        }
-        for o in self.walked() {
-            for k in 0..u {
-                let offset = if away == 1 {
-                    format!("x{k} * {}", self.word(self.at.stride(o, kept)))
-                } else {
-                    let terms: Vec<String> =
-                        (0..away).map(|d| format!("e{k}_{d} * {}", self.word(self.at.stride(o, kept + d)))).collect();
-                    terms.join(" + ")
-                };
-                self.pointer(o, k, &offset, Some(format!("b{o}")));
-            }
-        }
-        self.body();
-        line!(self, "  }}");
-        for t in 0..targets {
-            // In pairs, as the rest of the fold.
-            let mut width = self.accumulators();
-            while width > 1 {
-                width /= 2;
-                for k in 0..width {
-                    let joined = self.combined(t, &format!("s{t}_{k}"), &format!("s{t}_{}", k + width));
-                    line!(self, "  s{t}_{k} = {joined};");
-                }
-            }
-        }
-        self.join_threads(order);
-        if split {
-            self.join_blocks(order);
-        }
-        line!(self, "  if (!mine || lane != 0) return;");
-        self.finish(kept);
-    }
-
-    fn join_threads(&mut self, order: Order) {
-        if order == Order::InOrder {
-            return;
-        }
-        for t in 0..self.kernel.targets.len() {
-            let name = type_name(accumulator(&self.kernel.targets[t]));
-            let joined = self.combined(t, "x", "y");
-            let (f, width) =
-                if order == Order::Along { ("fold_neighbours", "lanes") } else { ("fold_rows", "columns") };
-            line!(
-                self,
-                "  s{t}_0 = {f}<{name}>(s{t}_0, {width}, room, []({name} x, {name} y) {{ return {joined}; }});"
-            );
-        }
-    }
-
-    /// Partial values go to memory; the block that is last of its group folds them, in the order of the blocks.
-    fn join_blocks(&mut self, order: Order) {
-        let i = self.index;
-        let widths: Vec<usize> = self.kernel.targets.iter().map(|t| accumulator(t).size().div_ceil(8)).collect();
-        let all: usize = widths.iter().sum();
-        line!(self, "  u64* const partials = (u64*)a.w[{}] + (i64)group * splits * columns * {all};", head::PARTIALS);
-        line!(self, "  if (mine && lane == 0) {{");
-        line!(self, "    u64* const here = partials + ((i64)part * columns + column) * {all};");
-        let mut at = 0;
-        for (t, w) in widths.iter().enumerate() {
-            line!(self, "    poke(here + {at}, s{t}_0);");
-            at += w;
-        }
-        line!(self, "    __threadfence();");
-        line!(self, "  }}");
-        line!(self, "  __syncthreads();");
-        line!(self, "  if (threadIdx.x == 0) {{");
-        line!(self, "    u32* const counter = (u32*)a.w[{}] + group;", head::COUNTERS);
-        line!(self, "    is_last = atomicAdd(counter, 1u) == (u32)splits - 1;");
-        line!(self, "    if (is_last) *counter = 0;");
-        line!(self, "  }}");
-        line!(self, "  __syncthreads();");
-        line!(self, "  if (!is_last) return;");
-        line!(self, "  __threadfence();");
-        for t in 0..self.kernel.targets.len() {
-            line!(self, "  s{t}_0 = {};", neutral(&self.kernel.targets[t]).unwrap_or_default());
-        }
-        line!(self, "  if (mine) for ({i} p = lane; p < splits; p += lanes) {{");
-        line!(self, "    const u64* const there = partials + ((i64)p * columns + column) * {all};");
-        let mut at = 0;
-        for (t, w) in widths.iter().enumerate() {
-            let name = type_name(accumulator(&self.kernel.targets[t]));
-            let joined = self.combined(t, &format!("s{t}_0"), &format!("peek<{name}>(there + {at})"));
-            line!(self, "    s{t}_0 = {joined};");
-            at += w;
-        }
-        line!(self, "  }}");
-        self.join_threads(order);
-    }
-
-    /// Folds the initial value in, rounds to the target's type, casts to the output's and writes.
-    fn finish(&mut self, kept: usize) {
-        for t in 0..self.kernel.targets.len() {
-            let target = &self.kernel.targets[t];
-            let (acc, own, (to, initial)) = (accumulator(target), target.dtype(), self.s.outputs[t]);
-            let (an, on, tn) = (type_name(acc), type_name(own), type_name(to));
-            line!(self, "  {{");
-            line!(self, "    {an} total = s{t}_0;");
-            if initial {
-                line!(self, "    const {on} first = argument<{on}>(a.w + {});", self.at.initial(t));
-                line!(self, "    const {an} start = {};", cast_expression(own, acc, "first"));
-                let joined = self.combined(t, "start", "total");
-                // Of nothing the result is the initial value itself, which the operation might change.
-                line!(self, "    total = whole != 0 ? {joined} : start;");
-            }
-            line!(self, "    const {on} value = {};", cast_expression(acc, own, "total"));
-            let mut address = format!("(char*)a.w[{}]", self.at.output(t));
-            for d in 0..kept {
-                let _ = write!(address, " + k{d} * {}", self.word(self.at.output_stride(t, d)));
-            }
-            line!(self, "    store_bytes<{tn}>({address}, {});", cast_expression(own, to, "value"));
-            line!(self, "  }}");
         }
     }
 }

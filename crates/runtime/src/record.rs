@@ -184,17 +184,15 @@ fn map_any(
     mask: Option<&Array>,
     at: impl FnOnce() -> Provenance,
 ) -> Result<u8> {
-    if reserved::devices() > 0 && keep_home(op, ins, outs, mask) {
-        return map_with_copies(op, ins, outs, mask, at());
+    // A new array is filled where it can be.
+    let fills = matches!(op, MapOp::Copy) && outs[0].store.version() == 0;
+    if reserved::devices() > 0 && !fills {
+        let all: SmallVec<[&Array; 4]> = arrays(ins).chain(mask).collect();
+        if all.iter().any(|a| keeps_home(a, &all, outs)) {
+            return map_with_copies(op, ins, outs, mask, at());
+        }
     }
     map_as_it_is(op, ins, outs, mask, at)
-}
-
-/// Whether an operation is for a device, but for inputs that foreign code sees. A new array is filled where it can be.
-fn keep_home(op: MapOp, ins: &[Operand], outs: &[&Array], mask: Option<&Array>) -> bool {
-    let all: SmallVec<[&Array; 4]> = arrays(ins).chain(mask).collect();
-    let is_new = |o: &Array| o.store.version() == 0;
-    !(matches!(op, MapOp::Copy) && is_new(outs[0])) && all.iter().any(|a| keeps_home(a, &all, outs))
 }
 
 /// Inputs that foreign code sees are copied first, so that the others can stay on their device.
@@ -203,15 +201,14 @@ fn map_with_copies(op: MapOp, ins: &[Operand], outs: &[&Array], mask: Option<&Ar
     let own = |a: &Array| if keeps_home(a, &all, outs) { copy_of(a, at).map(Some) } else { Ok(None) };
     let copies = all.iter().map(|a| own(a)).collect::<Result<SmallVec<[Option<Array>; 4]>>>()?;
     let mut taken = all.iter().zip(&copies).map(|(a, copy)| copy.as_ref().unwrap_or(a));
-    let own_ins: SmallVec<[Operand; 4]> = ins
-        .iter()
-        .map(|i| match i {
+    let mut own_ins: SmallVec<[Operand; 4]> = SmallVec::new();
+    for i in ins {
+        own_ins.push(match i {
             Operand::Array(a) => Operand::Array(taken.next().unwrap_or(a)),
             Operand::Value(v) => Operand::Value(*v),
-        })
-        .collect();
-    let own_mask = mask.and_then(|_| taken.next());
-    map_as_it_is(op, &own_ins, outs, own_mask, || at)
+        });
+    }
+    map_as_it_is(op, &own_ins, outs, taken.next(), || at)
 }
 
 fn map_as_it_is(
