@@ -2,6 +2,7 @@
 
 import gc
 import inspect
+import operator
 import pickle
 import random
 import sys
@@ -176,6 +177,56 @@ def test_numpy_scalars_on_the_left(dtype, scalar):
         assert isinstance(s * ours[line], np.ndarray)
 
 
+OPERATORS = [
+    operator.add, operator.sub, operator.mul, operator.truediv, operator.floordiv, operator.mod, operator.and_,
+    operator.or_, operator.xor, operator.lt, operator.le, operator.eq, operator.ne, operator.gt, operator.ge,
+    operator.iadd, operator.isub, operator.imul, operator.itruediv, operator.iand, operator.ior, operator.ixor,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("op", OPERATORS, ids=lambda op: op.__name__)
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i8", "u1", "?"])
+def test_operators_with_all_that_numpy_has(op, dtype):
+    theirs = (numpy.arange(12) % 5 + 1).astype(dtype)
+    floats = numpy.arange(36.0)
+    others = [
+        theirs[::-1].copy(), floats[:12], floats[::3], floats[:1], numpy.array(2.5), floats[:12].astype(">f8"),
+        floats.reshape(3, 12), numpy.float32(2), 3, 2.5, True, 2**70, None, "text", [1] * 12, floats[:5],
+        numpy.ma.array(floats[:12], mask=floats[:12] > 3), floats[:12].astype(object), numpy.int8(-3),
+    ]  # fmt: skip
+    in_place = op.__name__.startswith("i")
+
+    def result(mine, b, swapped):
+        a = np.array(theirs) if mine else theirs.copy()
+        with warnings.catch_warnings(), numpy.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            try:
+                return op(b, a) if swapped else op(a, b)
+            except (TypeError, ValueError, ArithmeticError) as e:
+                return type(e)
+
+    for b in others:
+        for swapped in (False,) if in_place else (False, True):
+            want, got = result(False, b, swapped), result(True, b, swapped)
+            if isinstance(want, type):
+                assert got is want, b
+            elif isinstance(want, numpy.ma.MaskedArray):
+                assert (numpy.ma.filled(got, 0) == numpy.ma.filled(want, 0)).all()
+            elif want is NotImplemented or isinstance(want, bool):
+                assert got is want
+            else:
+                agree(got, want)
+
+
+def test_an_array_of_numpys_over_our_memory_has_what_was_written_last():
+    ours = np.zeros(10)
+    theirs = numpy.asarray(ours)
+    ours += 1
+    agree(theirs + ours, numpy.full(10, 2.0))
+    theirs += 1
+    agree(ours * theirs, numpy.full(10, 4.0))
+
+
 @pytest.mark.parametrize("dtype", [None, "f8", "f4", "i8", "i4", "c16"])
 @pytest.mark.parametrize(
     "items",
@@ -207,7 +258,7 @@ def test_lists(items, dtype):
             warnings.simplefilter("always")
             try:
                 x = module.array(items, dtype=dtype)
-            except (TypeError, ValueError, OverflowError) as e:
+            except (TypeError, ValueError, ArithmeticError) as e:
                 return type(e), str(e)
             return x.dtype, x.shape, repr(x.tolist()), len(heard)
 

@@ -35,6 +35,8 @@ DIFFERENT = [
     "test_engine.py::test_warnings_of_masked_work", "test_engine.py::test_fused_work_names_the_operation_that_warns",
     "test_engine.py::test_many_small_operations_do_not_wait_for_what_is_recorded",
     "test_engine.py::test_programs_that_want_every_result_at_once_get_it",
+    "test_engine.py::test_programs_of_short_tasks_run_at_once_after_a_window",
+    "test_engine.py::test_slices_that_are_waited_for_run_at_once",
     "test_reductions.py::test_sums_are_the_same_at_once_deferred_and_fused",
     "test_engine.py::test_memory_is_given_back", "test_profile_findings.py::test_a_fault_is_found_on_its_line",
     "test_profile_findings.py::test_nothing_is_said_against_a_clean_program[logistic regression]",

@@ -2,10 +2,12 @@
 //! exactly our class, of known length. Everything else goes to the attribute or method that PyO3 made.
 
 use crate::create;
+use crate::dispatch;
 use crate::handle::{self, NdArray};
 use crate::layout;
 use crate::numpy_api::api;
 use crate::object;
+use crate::quick;
 use crate::slots::{answer, definition, held, positional, tried};
 use numloom_ir::view::{Order, dense_strides};
 use numloom_ir::{DType, Dims, Value, View};
@@ -257,6 +259,7 @@ methods! {
     "item" item
     "argmax" argmax
     "argmin" argmin
+    "__array_ufunc__" array_ufunc
 }
 
 /// NumPy's dtype objects, which are always there.
@@ -457,6 +460,20 @@ unsafe fn argmax(py: Python<'_>, _: *mut ffi::PyObject, this: &NdArray, args: Ob
 
 unsafe fn argmin(py: Python<'_>, _: *mut ffi::PyObject, this: &NdArray, args: Objects<'_>) -> Answer {
     place_of_extreme(py, this, args, false)
+}
+
+/// NumPy's ufunc of an array of ours and something of NumPy's: `s * a` of a NumPy scalar comes this way.
+unsafe fn array_ufunc(py: Python<'_>, _: *mut ffi::PyObject, _: &NdArray, args: Objects<'_>) -> Answer {
+    let (&[ufunc, method], inputs) = args.split_first_chunk()?;
+    let op = dispatch::plain(&held(py, ufunc))?;
+    let is_call =
+        ffi::PyUnicode_Check(method) != 0 && ffi::PyUnicode_CompareWithASCIIString(method, c"__call__".as_ptr()) == 0;
+    match inputs {
+        _ if !is_call || inputs.len() != op.nin() => None,
+        &[a] => quick::unary(op, &held(py, a)),
+        &[a, b] => quick::binary(op, &held(py, a), &held(py, b)),
+        _ => None,
+    }
 }
 
 functions! {

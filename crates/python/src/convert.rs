@@ -276,6 +276,23 @@ pub fn copy_numpy(obj: &Bound<'_, PyAny>) -> PyResult<Array> {
     copy.map_err(|e| errors::raise(py, e))
 }
 
+/// A new array with the elements of a plain small array of exactly NumPy's class.
+pub fn small_copy(obj: &Bound<'_, PyAny>) -> Option<Array> {
+    let numpy = api(obj.py());
+    if !numpy.is_exact_array(obj) {
+        return None;
+    }
+    let f = numpy.describe(obj).ok()?;
+    let view = View { dtype: f.dtype, offset: 0, shape: f.shape, strides: f.strides };
+    if !view.is_c_contiguous() {
+        return None;
+    }
+    let copy = record::small_room(view.dtype, view.shape)?;
+    // SAFETY: NumPy's elements lie one after another, and the copy has room for as many.
+    unsafe { std::ptr::copy_nonoverlapping(f.data, copy.store.ptr(), copy.view.nbytes()) };
+    Some(copy)
+}
+
 /// An array over the memory of a NumPy array that only the caller refers to; shared ones are borrowed instead.
 pub fn own_numpy(obj: &Bound<'_, PyAny>) -> PyResult<Array> {
     own_numpy_held(obj, 1)

@@ -5,9 +5,7 @@ use crate::errors;
 use crate::handle::{self, NdArray, Scalar};
 use crate::numpy_api::api;
 use crate::protocols;
-use crate::quick;
 use crate::scalar;
-use crate::slots::tried;
 use crate::ufunc::fallback::any_override;
 use numloom_ir::ScalarOp;
 use pyo3::prelude::*;
@@ -143,7 +141,7 @@ fn share_outs<'py>(
 }
 
 /// The operation of a ufunc of NumPy's that gives one result.
-fn plain(ufunc: &Bound<'_, PyAny>) -> Option<ScalarOp> {
+pub fn plain(ufunc: &Bound<'_, PyAny>) -> Option<ScalarOp> {
     static KNOWN: OnceLock<FxHashMap<usize, ScalarOp>> = OnceLock::new();
     let known = KNOWN.get_or_init(|| {
         let numpy = api(ufunc.py()).numpy(ufunc.py());
@@ -159,20 +157,6 @@ fn array_ufunc<'py>(
     inputs: &Bound<'py, PyTuple>,
     kwargs: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    // `s * a` of a NumPy scalar comes this way, too.
-    if kwargs.is_none()
-        && method == "__call__"
-        && let Some(op) = plain(ufunc)
-    {
-        let done = match (inputs.len(), op.nin()) {
-            (1, 1) => tried(|| quick::unary(op, &inputs.get_item(0).ok()?)),
-            (2, 2) => tried(|| quick::binary(op, &inputs.get_item(0).ok()?, &inputs.get_item(1).ok()?)),
-            _ => None,
-        };
-        if let Some(done) = done {
-            return done.map(|x| x.into_bound(ufunc.py()));
-        }
-    }
     if any_override(inputs, kwargs)? {
         return Ok(ufunc.py().NotImplemented().into_bound(ufunc.py()));
     }

@@ -26,6 +26,7 @@ mod manipulate;
 mod methods;
 mod numpy_api;
 mod object;
+mod operator_slots;
 mod operators;
 mod placement;
 mod profile;

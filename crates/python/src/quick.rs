@@ -6,7 +6,7 @@ use crate::handle::{self, NdArray};
 use crate::numpy_api::api;
 use crate::ufunc::input::Input;
 use crate::ufunc::resolve::loop_for;
-use crate::{bare, errors, object, slots};
+use crate::{bare, convert, errors, object, operator_slots, slots};
 use numloom_ir::promote::{ArgType, Casting, can_cast};
 use numloom_ir::view::Order;
 use numloom_ir::{DType, ScalarOp, Value};
@@ -18,9 +18,10 @@ use std::sync::Arc;
 
 /// Makes the short ways ready; called once when the module is imported.
 pub fn init(py: Python<'_>) -> PyResult<()> {
-    let sample = Bound::new(py, NdArray::owning(crate::convert::constant(py, Value::from_f64(DType::F64, 0.0))?))?;
+    let sample = Bound::new(py, NdArray::owning(convert::constant(py, Value::from_f64(DType::F64, 0.0))?))?;
     object::init(&sample)?;
     slots::install(&sample.get_type());
+    operator_slots::install(&sample.get_type());
     bare::install(&sample.get_type())
 }
 
@@ -59,6 +60,12 @@ impl<'a> Quick<'a> {
             return (overflow == 0).then_some(Quick::Int(v));
         }
         api(obj.py()).scalar_value(obj).map(Quick::Value)
+    }
+
+    /// Whether it is certain that an operation on it is recorded.
+    #[inline]
+    fn is_large(&self) -> bool {
+        matches!(self, Quick::Array(a) if record::is_large(a))
     }
 
     #[inline]
@@ -194,12 +201,32 @@ fn is_alike(a: &Array, like: &Array) -> bool {
 #[inline]
 pub fn binary(op: ScalarOp, left: &Bound<'_, PyAny>, right: &Bound<'_, PyAny>) -> Option<PyResult<Py<PyAny>>> {
     // SAFETY: nothing below runs Python code before the operands are done with.
-    let (a, b) = unsafe { (Quick::read(left)?, Quick::read(right)?) };
+    let (a, b) = match unsafe { (Quick::read(left), Quick::read(right)) } {
+        (Some(a), Some(b)) if a.is_large() || b.is_large() => return recorded(op, left, Some(right)),
+        (Some(a), Some(b)) => (a, b),
+        _ => return with_numpy(op, left, right),
+    };
     let call = prepare(op, &a, Some(&b))?;
     match computed(left.py(), op, &call, 2) {
         Tried::Done(result) => Some(result),
         Tried::Deferred => recorded(op, left, Some(right)),
         Tried::Unfit => None,
+    }
+}
+
+/// `op(left, right)` where one of them is a small array of NumPy's.
+#[cold]
+fn with_numpy(op: ScalarOp, left: &Bound<'_, PyAny>, right: &Bound<'_, PyAny>) -> Option<PyResult<Py<PyAny>>> {
+    let copies = [convert::small_copy(left), convert::small_copy(right)];
+    fn either<'a>(copy: &'a Option<Array>, obj: &'a Bound<'_, PyAny>) -> Option<Quick<'a>> {
+        // SAFETY: as in `binary`.
+        copy.as_ref().map_or_else(|| unsafe { Quick::read(obj) }, |copy| Some(Quick::Array(copy)))
+    }
+    let (a, b) = (either(&copies[0], left)?, either(&copies[1], right)?);
+    let call = prepare(op, &a, Some(&b))?;
+    match computed(left.py(), op, &call, 2) {
+        Tried::Done(result) => Some(result),
+        _ => None,
     }
 }
 

@@ -26,13 +26,20 @@ pub struct RawType {
     itemsize: isize,
     dealloc: Option<ffi::destructor>,
     vectorcall_offset: isize,
-    before_mapping: [*mut c_void; 6],
+    before_numbers: [*mut c_void; 4],
+    numbers: *mut RawNumbers,
+    sequence: *mut c_void,
     mapping: *mut RawMapping,
     hash: *mut c_void,
     call: *mut c_void,
     before_flags: [*mut c_void; 4],
     flags: c_ulong,
+    before_compare: [*mut c_void; 3],
+    compare: Option<ffi::richcmpfunc>,
 }
+
+/// `PyNumberMethods`: functions, in an order that only ever grew at its end.
+pub type RawNumbers = [*mut c_void; 36];
 
 /// `PyMappingMethods`.
 #[repr(C)]
@@ -58,6 +65,7 @@ impl RawType {
                 && raw.dealloc.is_some_and(|d| d as *mut c_void == slot(ffi::Py_tp_dealloc))
                 && raw.hash == slot(ffi::Py_tp_hash)
                 && raw.call == slot(ffi::Py_tp_call)
+                && raw.compare.map_or(std::ptr::null_mut(), |f| f as *mut c_void) == slot(ffi::Py_tp_richcompare)
                 && !raw.mapping.is_null()
                 && (*raw.mapping).length.map_or(std::ptr::null_mut(), |f| f as *mut c_void) == slot(ffi::Py_mp_length)
                 && (*raw.mapping).subscript.map_or(std::ptr::null_mut(), |f| f as *mut c_void)
@@ -66,6 +74,17 @@ impl RawType {
                     == slot(ffi::Py_mp_ass_subscript);
             if known { NonNull::new(ty.cast()) } else { None }
         }
+    }
+
+    /// The operators of the class.
+    pub fn numbers(&mut self) -> Option<&mut RawNumbers> {
+        // SAFETY: null, or the class's own, which live as long as it.
+        unsafe { self.numbers.as_mut() }
+    }
+
+    /// What compares objects of the class.
+    pub fn compare(&mut self) -> &mut Option<ffi::richcmpfunc> {
+        &mut self.compare
     }
 
     /// Calls of the class's objects go to the function whose address lies `offset` bytes into them. What did them

@@ -60,6 +60,12 @@ pub fn most() -> usize {
     if LEFT.load(Relaxed) > 0 && reserved::devices() == 0 { small * MIDDLING } else { small }
 }
 
+/// The most elements of operations that ever run at once.
+#[inline]
+pub fn most_ever() -> usize {
+    numloom_config::current().inline_size.saturating_mul(MIDDLING)
+}
+
 /// The program waits for a result.
 #[inline]
 pub fn sync_point() {

@@ -262,6 +262,12 @@ pub fn is_deferred(a: &Array) -> bool {
     !a.store.is_settled() || a.store.is_away() || a.symbol().is_some() || a.view.size() > inline::SMALL
 }
 
+/// Whether an operation on the array is certain to be recorded.
+#[inline]
+pub fn is_large(a: &Array) -> bool {
+    a.symbol().is_none() && a.view.size() > prompt::most_ever()
+}
+
 pub use crate::folds::sum_of_squares;
 pub use crate::near::{Filled, Near, laid_out, near, there, to_fill};
 pub use crate::small::{
