@@ -468,10 +468,10 @@ unsafe fn array_ufunc(py: Python<'_>, _: *mut ffi::PyObject, _: &NdArray, args: 
     let op = dispatch::plain(&held(py, ufunc))?;
     let is_call =
         ffi::PyUnicode_Check(method) != 0 && ffi::PyUnicode_CompareWithASCIIString(method, c"__call__".as_ptr()) == 0;
-    match inputs {
+    match *inputs {
         _ if !is_call || inputs.len() != op.nin() => None,
-        &[a] => quick::unary(op, &held(py, a)),
-        &[a, b] => quick::binary(op, &held(py, a), &held(py, b)),
+        [a] => quick::unary(op, &held(py, a)),
+        [a, b] => quick::binary(op, &held(py, a), &held(py, b)),
         _ => None,
     }
 }
@@ -482,12 +482,30 @@ functions! {
     "zeros" zeros
     "ones" ones
     "empty_like" empty_like
+    "ascontiguousarray" ascontiguousarray
+    "dot" dot
+    "inner" dot
 }
 
 unsafe fn asarray(py: Python<'_>, args: Objects<'_>, dtype: Option<DType>) -> Answer {
     let &[x] = args else { return None };
     let same = object::contents(x).is_some() && dtype.is_none();
     same.then(|| Ok(held(py, x).to_owned().unbind()))
+}
+
+unsafe fn ascontiguousarray(py: Python<'_>, args: Objects<'_>, dtype: Option<DType>) -> Answer {
+    let &[x] = args else { return None };
+    let this = plain(x).filter(|this| dtype.is_none() && this.array.view.ndim() > 0)?;
+    if this.array.view.is_c_contiguous() {
+        return Some(Ok(held(py, x).to_owned().unbind()));
+    }
+    Some(handle::wrap(py, record::cast_small(&this.array, this.array.view.dtype)?.0))
+}
+
+/// The product of two vectors.
+unsafe fn dot(py: Python<'_>, args: Objects<'_>, dtype: Option<DType>) -> Answer {
+    let (&[a, b], None) = (args, dtype) else { return None };
+    quick::dot(&held(py, a), &held(py, b))
 }
 
 /// Shape and type of a new array: `f(3)`, `f((2, 3), dtype)`.

@@ -1,6 +1,7 @@
 //! Small work on data that is there: run at once on the caller's thread, without the window.
 
 use crate::array::{Array, UNSIZED};
+use crate::boxes;
 use crate::cursor::Cursor;
 use crate::error::ExecError;
 use crate::ledger::TRACKED;
@@ -18,7 +19,7 @@ use crate::store::Store;
 use numloom_ir::view::{Order, copied, dense_strides};
 use numloom_ir::{DType, ScalarOp, Value, View};
 use numloom_loops::{
-    BLOCK, BlockFn, In, block_fn, cast_fn, compress, count_true, fp_clear, fp_status, gather, iota, select_fn,
+    BLOCK, BlockFn, In, Line, block_fn, cast_fn, compress, count_true, fp_clear, fp_status, iota, line_fn, select_fn,
 };
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -60,7 +61,7 @@ pub fn only_waits(op: &Operation) -> bool {
 
 /// Whether one of the operands is such a slice.
 #[inline]
-fn is_part_of_many(ins: &[Operand], elements: usize) -> bool {
+pub(crate) fn is_part_of_many(ins: &[Operand], elements: usize) -> bool {
     let part = |i: &Operand| matches!(i, Operand::Array(a) if is_slice_of_many(&a.store, &a.view, elements));
     elements > SMALL && ins.iter().any(part)
 }
@@ -116,8 +117,7 @@ pub(crate) fn dense_run(a: &Array, dtype: DType, shape: &[usize]) -> Option<In> 
     Some(In { ptr: unsafe { p.add(v.offset) }, step })
 }
 
-/// A scalar operation on small arrays of the loop's own types, dense or lines, into a new array: one array among the
-/// inputs gives the shape. `None` when the operands do not fit that.
+/// A scalar operation on small arrays of the loop's own types into a new array. `None` when the operands do not fit that.
 #[inline]
 pub fn map_new(op: ScalarOp, lp: u8, ins: &[Operand]) -> Option<Result<(Array, u8)>> {
     let _still = spill::inline();
@@ -132,11 +132,19 @@ pub fn map_new(op: ScalarOp, lp: u8, ins: &[Operand]) -> Option<Result<(Array, u
     let types = &op.loops()[lp as usize];
     let [dtype] = types.outs() else { return None };
     let mut args = [In { ptr: std::ptr::null(), step: 0 }; 2];
-    for (k, ((arg, i), &want)) in args.iter_mut().zip(ins).zip(types.ins()).enumerate() {
+    for ((arg, i), &want) in args.iter_mut().zip(ins).zip(types.ins()) {
         *arg = match i {
             Operand::Value(v) if v.dtype == want => In { ptr: v.bytes.as_ptr(), step: 0 },
             Operand::Value(_) => return None,
-            Operand::Array(a) => lines::run(a, want, &like.view.shape, k)?,
+            Operand::Array(a) if a.view.ndim() > 1 => match dense_run(a, want, &like.view.shape) {
+                Some(run) => run,
+                None => return boxes::map_new(op, lp, ins),
+            },
+            Operand::Array(a) if like.view.ndim() > 1 && a.view.ndim() == 1 => return boxes::map_new(op, lp, ins),
+            Operand::Array(a) => match dense_run(a, want, &like.view.shape) {
+                Some(run) => run,
+                None => return lines_new(op, lp, ins, like),
+            },
         };
     }
     let store = room(n, *dtype)?;
@@ -154,10 +162,64 @@ pub fn map_new(op: ScalarOp, lp: u8, ins: &[Operand]) -> Option<Result<(Array, u
     Some(Ok((Array::first(store, view), flags)))
 }
 
+/// `map_new` of lines like one of them.
+fn lines_new(op: ScalarOp, lp: u8, ins: &[Operand], like: &Array) -> Option<Result<(Array, u8)>> {
+    let (types, n) = (&op.loops()[lp as usize], like.view.size());
+    let [dtype] = types.outs() else { return None };
+    let lines = lines_of(ins, types.ins(), like, |_| true)?;
+    let store = room(n, *dtype)?;
+    let to = Line { ptr: store.ptr(), step: dtype.size() as isize, size: dtype.size() };
+    fp_clear();
+    // SAFETY: views lie inside their stores; the output is new.
+    let flags = unsafe { compute_lines(op, block_fn(op, lp as usize), n, &lines, (to, *dtype)) } | fp_status();
+    stats::count_inline(op.name());
+    Some(Ok((line(store, *dtype, n), flags)))
+}
+
+/// # Safety
+/// As for `lines::in_pieces`.
+unsafe fn compute_lines(op: ScalarOp, f: BlockFn, n: usize, lines: &[Line], to: (Line, DType)) -> u8 {
+    match (lines, line_fn(op, to.1)) {
+        (&[a, b], Some(direct)) => {
+            direct(n, a, b, to.0);
+            0
+        }
+        _ => lines::in_pieces(f, n, lines, to.0),
+    }
+}
+
+/// The operands of an operation on lines, if they are of these types, there, as long as one of them, and `fit`.
+fn lines_of(
+    ins: &[Operand],
+    types: &[DType],
+    like: &Array,
+    fit: impl Fn(&Array) -> bool,
+) -> Option<SmallVec<[Line; 2]>> {
+    let mut lines = SmallVec::new();
+    for (i, &want) in ins.iter().zip(types) {
+        lines.push(match i {
+            Operand::Value(v) if v.dtype == want => Line { ptr: v.bytes.as_ptr(), step: 0, size: want.size() },
+            Operand::Array(a) if a.view.dtype == want && fit(a) => line_at(a, like)?,
+            _ => return None,
+        });
+    }
+    Some(lines)
+}
+
+/// Where the elements of a line as long as another lie, or the one element of a 0-d array.
+fn line_at(a: &Array, like: &Array) -> Option<Line> {
+    let step = match a.view.strides.as_slice() {
+        [] => 0,
+        &[step] if a.view.shape == like.view.shape => step,
+        _ => return None,
+    };
+    near::there(a).map(|there| Line { ptr: there.ptr, step, size: a.view.dtype.size() })
+}
+
 /// Memory for the result of an operation that runs at once, unless it is of a size whose line is kept: such an array is
 /// made by `record::empty_view`.
 #[inline]
-fn room(n: usize, dtype: DType) -> Option<Arc<Store>> {
+pub(crate) fn room(n: usize, dtype: DType) -> Option<Arc<Store>> {
     let nbytes = n * dtype.size();
     if nbytes < TRACKED { Store::to_fill(nbytes).ok() } else { None }
 }
@@ -227,9 +289,9 @@ pub fn cast_small(a: &Array, to: DType) -> Option<(Array, u8)> {
             store
         }
         None if to == a.view.dtype => {
-            let (&[stride], Some(from)) = (a.view.strides.as_slice(), near::there(a)) else { return None };
+            let from = near::there(a)?;
             let store = room(n, to)?;
-            unsafe { gather(size, n, from.ptr, stride, store.ptr()) };
+            unsafe { lines::gather_box(size, shape, &a.view.strides, from.ptr, store.ptr()) };
             store
         }
         None => return None,
@@ -264,7 +326,6 @@ pub fn run_small(op: MapOp, ins: &[Operand], out: &Array) -> Option<Result<u8>> 
     if n == 0
         || n > SMALL
         || n > numloom_config::current().inline_size
-        || !lines::takes_results(&out.view)
         || !out.store.is_idle()
         || out.store.is_away()
         || out.symbol().is_some()
@@ -273,6 +334,14 @@ pub fn run_small(op: MapOp, ins: &[Operand], out: &Array) -> Option<Result<u8>> 
     }
     let (f, types) = loop_of(op, ins, out.view.dtype)?;
     let in_place = is_dense(&out.view);
+    if !in_place
+        && out.view.ndim() == 1
+        && let MapOp::Scalar { op, .. } = op
+        && let Some(flags) = run_line(op, f, types, ins, out)
+    {
+        stats::count_inline(op.name());
+        return Some(Ok(flags));
+    }
     let mut args = [In { ptr: std::ptr::null(), step: 0 }; 2];
     for (k, ((arg, i), want)) in args.iter_mut().zip(ins).zip(types).enumerate() {
         *arg = match i {
@@ -311,6 +380,20 @@ pub fn run_small(op: MapOp, ins: &[Operand], out: &Array) -> Option<Result<u8>> 
     out.store.wrote();
     stats::count_inline(op.name());
     Some(Ok(flags))
+}
+
+/// An operation whose result is a line, written where it lies piece by piece. `None` where what is written may be read as
+/// other elements, or is not there.
+fn run_line(op: ScalarOp, f: BlockFn, types: [DType; 2], ins: &[Operand], out: &Array) -> Option<u8> {
+    let apart = |a: &Array| !Arc::ptr_eq(&a.store, &out.store) || a.view == out.view;
+    let lines = lines_of(ins, &types[..ins.len()], out, apart)?;
+    let to = line_at(out, out)?;
+    fp_clear();
+    // SAFETY: views lie inside their stores; nothing recorded touches what is written, which is read as the same elements.
+    let (n, to) = (out.view.size(), (to, out.view.dtype));
+    let flags = unsafe { compute_lines(op, f, n, &lines, to) } | fp_status();
+    out.store.wrote();
+    Some(flags)
 }
 
 /// The element `at` bytes from the view's first, if it is there.

@@ -1,6 +1,7 @@
 //! The runtime: from a recorded operation to its result. The modules in the order an operation meets them.
 
 pub mod array;
+mod boxes;
 mod dot;
 mod edges;
 pub mod error;
