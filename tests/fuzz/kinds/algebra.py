@@ -96,7 +96,8 @@ def system(g: Generator) -> Step | None:
         f"np.linalg.lstsq({matrix}, np.ones({n}), rcond=None)[0]",
         f"np.linalg.pinv({matrix}) + 1",
         f"np.atleast_1d(np.linalg.slogdet({matrix})[1])",
-        f"np.atleast_1d(np.linalg.det(({matrix}) / (1 + np.abs({name}).sum()) ** 2))",
+        # The determinant has the n-th power of the sum's rounding.
+        f"np.atleast_1d(np.abs(np.linalg.det(({matrix}) / (1 + np.abs({name}).sum()) ** 2)) ** (1 / {n}))",
         f"np.abs(np.linalg.qr({matrix})[1]) + 1",
         f"np.sort(np.linalg.eigvals({matrix}).real)",
         f"np.linalg.matrix_power(({matrix}) / (1 + np.abs({name}).sum()) ** 2, 3) + 1",
