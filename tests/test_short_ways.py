@@ -276,3 +276,135 @@ def test_lists_of_arrays():
     y = np.array([x])
     y[0, 0] = 7
     assert x[0] == 0
+
+
+def random_view(rng, base):
+    """A view of a 3-d array: axes in any order, steps of any sign, some of them gone or of extent 1."""
+    x = base.transpose(rng.sample(range(3), 3))
+    parts = []
+    for n in x.shape:
+        a, b = sorted(rng.sample(range(n + 1), 2))
+        step = rng.choice([1, 1, 1, 2, -1])
+        whole = slice(None, None, step)
+        parts.append(rng.choice([whole, whole, whole, slice(a, b), rng.randrange(n), slice(0, 1)]))
+        if rng.random() < 0.2:
+            parts.append(None)
+    return x[tuple(parts)]
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_small_arrays_of_any_strides(seed):
+    rng = random.Random(seed)
+    shape = rng.choice([(3, 4, 5), (20, 20, 2), (2, 100, 3), (7, 1, 9), (40, 6, 30)])
+    kinds = ["f8", "f8", "f8", "f4", "i8", "i4", "u1", "?", "c16"]
+
+    def new(dtype):
+        return (numpy.arange(numpy.prod(shape)) % 7 + 1).reshape(shape).astype(dtype)
+
+    for _ in range(25):
+        bases = [new(rng.choice(kinds)) for _ in range(2)]
+        state = rng.getstate()
+        a, b = (random_view(rng, base) for base in bases)
+        rng.setstate(state)
+        ours = [np.array(base) for base in bases]
+        x, y = (random_view(rng, base) for base in ours)
+        op = rng.choice(["add", "multiply", "less", "maximum", "true_divide", "subtract", "logical_or", "not_equal"])
+        with numpy.errstate(all="ignore"):
+            try:
+                want = getattr(numpy, op)(a, b)
+            except (ValueError, TypeError) as e:
+                with pytest.raises(type(e)):
+                    getattr(np, op)(x, y)
+                continue
+            got = getattr(np, op)(x, y)
+            agree(got, want)
+            if want.size:
+                steps = zip(got.strides, want.strides, want.shape, strict=True)
+                assert all(s == t for s, t, n in steps if n > 1)
+            agree(np.negative(x) if x.dtype != bool else ~x, numpy.negative(a) if a.dtype != bool else ~a)
+            for mine, theirs in ((x, a), (y, b)):
+                agree(mine.copy(), theirs.copy())
+                agree(mine.flatten(), theirs.flatten())
+                agree(np.ascontiguousarray(mine), numpy.ascontiguousarray(theirs))
+                agree(np.array(mine), numpy.array(theirs))
+                agree(mine.any(), theirs.any())
+                agree(mine.all(), theirs.all())
+                if theirs.size and theirs.ndim and theirs.dtype != complex:
+                    axis = rng.randrange(-theirs.ndim, theirs.ndim)
+                    agree(mine.argmax(axis=axis), theirs.argmax(axis=axis))
+                    agree(mine.argmin(axis), theirs.argmin(axis))
+            # In place, of what overlaps, too.
+            other = rng.choice([(y, b), (x, a), (x[..., ::-1], a[..., ::-1]) if a.ndim else (y, b)])
+            for symbol in (operator.iadd, operator.imul, operator.isub):
+                try:
+                    symbol(a, other[1])
+                except (ValueError, TypeError) as e:
+                    with pytest.raises(type(e)):
+                        symbol(x, other[0])
+                else:
+                    symbol(x, other[0])
+                agree(ours[0], bases[0])
+            if a.shape == b.shape:
+                numpy.copyto(a, b, casting="unsafe")
+                np.copyto(x, y, casting="unsafe")
+                agree(ours[0], bases[0])
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_products_of_small_matrices(seed):
+    rng = random.Random(seed)
+    m, k, n = (rng.randrange(1, 40) for _ in range(3))
+    kind = rng.choice(["f8", "f4", "i8", "c16", "?", "u1"])
+
+    def some(*shape):
+        theirs = numpy.random.default_rng(rng.randrange(1000)).integers(0, 2, shape).astype(kind)
+        return np.array(theirs), theirs
+
+    (a, ta), (b, tb), (v, tv), (w, tw) = some(m, k), some(k, n), some(k), some(m)
+    pairs = [((a, b), (ta, tb)), ((a, v), (ta, tv)), ((w, a), (tw, ta)), ((v, v), (tv, tv)), ((a.T, a), (ta.T, ta))]
+    pairs += [((a[::-1], b[:, ::2]), (ta[::-1], tb[:, ::2])), ((a, w), (ta, tw)), ((v, w), (tv, tw))]
+    for (x, y), (tx, ty) in pairs:
+        for f in ("dot", "matmul", "inner", "vdot"):
+            try:
+                want = getattr(numpy, f)(tx, ty)
+            except ValueError:
+                with pytest.raises(ValueError):
+                    getattr(np, f)(x, y)
+                continue
+            agree(getattr(np, f)(x, y), want)
+        if tx.shape[-1] == ty.shape[0]:
+            agree(x @ y, tx @ ty)
+            agree(x.dot(y), tx.dot(ty))
+
+
+def test_ranges_of_floats():
+    rng = random.Random(5)
+    for _ in range(300):
+        start, stop = rng.uniform(-3, 3), rng.uniform(-3, 3)
+        step = rng.choice([0.1, 0.25, -0.3, 1 / 3, 7e-3, 2, -1])
+        for args in ((stop,), (start, stop), (start, stop, step), (0, 1, step), (rng.randrange(9), stop, 0.5)):
+            agree(np.arange(*args), numpy.arange(*args))
+
+
+@pytest.mark.parametrize("dtype", ["f8", "i4", "?", "c16", "u1"])
+def test_writing_through_places(dtype):
+    theirs = numpy.arange(20).astype(dtype)
+    ours = np.array(theirs)
+    places = numpy.array([3, -1, 0, 3, 7])
+    for line in (slice(None), slice(None, None, 2), slice(None, None, -1)):
+        for value in (1, True, theirs[:5].copy(), numpy.float64(0), [1, 0, 1, 0, 1], theirs[9:4:-1].copy()):
+            own = np.array(value) if isinstance(value, numpy.ndarray) else value
+            theirs[line][places] = value
+            ours[line][np.array(places)] = own
+            agree(ours, theirs)
+        for bad in ([20], [0, -21], [3, 100]):
+            with pytest.raises(IndexError):
+                ours[line][np.array(bad)] = 5
+            agree(ours, theirs)
+    own = np.arange(5)
+    own[own] = own[::-1]
+    agree(own, numpy.arange(5)[::-1])
+    fixed = np.arange(5)
+    fixed.flags.writeable = False
+    with pytest.raises(ValueError, match="read-only"):
+        fixed[np.array([1])] = 2

@@ -339,7 +339,9 @@ pub fn keep_order_strides(itemsize: usize, shape: &[usize], operands: &[&Strides
     for i in 1..axes.len() {
         let mut at = i;
         for j in (0..i).rev() {
-            match belongs_inside(operands, axes[i], axes[j]) {
+            // Of an extent of 1 no operand has a say.
+            let told = if shape[axes[i]] == 1 || shape[axes[j]] == 1 { &[][..] } else { operands };
+            match belongs_inside(told, axes[i], axes[j]) {
                 Some(true) => at = j,
                 Some(false) => break,
                 None => {}

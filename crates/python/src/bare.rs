@@ -11,13 +11,13 @@ use crate::quick;
 use crate::slots::{answer, definition, held, positional, tried};
 use numloom_ir::view::{Order, dense_strides};
 use numloom_ir::{DType, Dims, Value, View};
-use numloom_runtime::record;
+use numloom_runtime::{MapOp, Operand, record};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::ffi;
 use pyo3::prelude::*;
-use pyo3::types::PyType;
+use pyo3::types::{PyFunction, PyType};
 use smallvec::SmallVec;
-use std::ffi::{CString, c_char, c_int, c_void};
+use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicPtr, Ordering::Relaxed};
 
@@ -100,7 +100,10 @@ fn replace(
     if let Some(signature) = text("__text_signature__") {
         doc = format!("{name}{signature}\n--\n\n{doc}");
     }
-    let doc = CString::new(doc).map_err(|e| PyRuntimeError::new_err(e.to_string()))?;
+    let doc = match was.is_instance_of::<PyFunction>() {
+        true => function_doc(name, &was)?,
+        false => CString::new(doc).map_err(|e| PyRuntimeError::new_err(e.to_string()))?,
+    };
     // SAFETY: a new descriptor, or null with the exception set.
     let made = unsafe { Bound::from_owned_ptr_or_err(py, make(doc))? };
     let _ = original.0.set(was.unbind());
@@ -142,7 +145,7 @@ macro_rules! attributes {
 }
 
 macro_rules! methods {
-    ($($name:literal $call:ident)*) => {
+    ($($name:literal $call:ident $(($keyword:literal))?)*) => {
         /// Puts our methods into the class.
         fn install_methods(class: &Bound<'_, PyType>) -> PyResult<()> {
             $({
@@ -154,8 +157,11 @@ macro_rules! methods {
                     names: *mut ffi::PyObject,
                 ) -> *mut ffi::PyObject {
                     let py = Python::assume_attached();
-                    if names.is_null() {
-                        if let Some(done) = tried(|| $call(py, x, plain(x)?, positional(args, n))) {
+                    // The first argument by its name is as good as by its place.
+                    let first: &[&CStr] = &[$($keyword)?];
+                    let named = n == 0 && first.iter().any(|first| is_alone(names, first));
+                    if names.is_null() || named {
+                        if let Some(done) = tried(|| $call(py, x, plain(x)?, positional(args, n + named as isize))) {
                             return answer(py, done);
                         }
                     }
@@ -174,10 +180,12 @@ macro_rules! methods {
 
 macro_rules! functions {
     ($($name:literal $call:ident)*) => {
-        /// Puts functions before those of the package: they do plain calls and hand on the others.
+        /// Puts functions before those of the package and methods before those of the class: they do plain calls and hand on
+        /// the others.
         #[pyfunction]
         pub fn put_short_ways(package: &Bound<'_, PyModule>) -> PyResult<()> {
             let py = package.py();
+            install_methods(&py.get_type::<NdArray>())?;
             $({
                 static ORIGINAL: Original = Original::new();
                 unsafe extern "C" fn call(
@@ -237,6 +245,9 @@ fn function_doc(name: &str, function: &Bound<'_, PyAny>) -> PyResult<CString> {
             format!("{name}={}", default.repr()?)
         });
     }
+    if by_place {
+        parts.push("/".to_owned());
+    }
     let doc = function.getattr("__doc__")?.extract::<Option<String>>()?.unwrap_or_default();
     CString::new(format!("{name}({})\n--\n\n{doc}", parts.join(", ")))
         .map_err(|e| PyRuntimeError::new_err(e.to_string()))
@@ -248,6 +259,7 @@ attributes! {
     "dtype" dtype
     "size" size
     "ndim" ndim
+    "nbytes" nbytes
 }
 
 methods! {
@@ -257,8 +269,11 @@ methods! {
     "copy" copy
     "astype" astype
     "item" item
-    "argmax" argmax
-    "argmin" argmin
+    "argmax" argmax (c"axis")
+    "argmin" argmin (c"axis")
+    "take" take
+    "flatten" flatten
+    "dot" method_dot
     "__array_ufunc__" array_ufunc
 }
 
@@ -270,8 +285,7 @@ pub fn install(class: &Bound<'_, PyType>) -> PyResult<()> {
     for (d, place) in DType::ALL.iter().zip(&DESCRS) {
         place.store(api(class.py()).descr(*d).as_ptr(), Relaxed);
     }
-    install_attributes(class)?;
-    install_methods(class)
+    install_attributes(class)
 }
 
 /// A view of `x` with another layout.
@@ -313,6 +327,10 @@ unsafe fn dtype(py: Python<'_>, _: *mut ffi::PyObject, this: &NdArray) -> Answer
 
 unsafe fn size(py: Python<'_>, _: *mut ffi::PyObject, this: &NdArray) -> Answer {
     number(py, this.array.view.size())
+}
+
+unsafe fn nbytes(py: Python<'_>, _: *mut ffi::PyObject, this: &NdArray) -> Answer {
+    number(py, this.array.view.nbytes())
 }
 
 unsafe fn ndim(py: Python<'_>, _: *mut ffi::PyObject, this: &NdArray) -> Answer {
@@ -419,9 +437,8 @@ unsafe fn copy(py: Python<'_>, _: *mut ffi::PyObject, this: &NdArray, args: Obje
 unsafe fn astype(py: Python<'_>, _: *mut ffi::PyObject, this: &NdArray, args: Objects<'_>) -> Answer {
     let &[wanted] = args else { return None };
     let to = api(py).dtype_at_once(&held(py, wanted))?;
-    let from = this.array.view.dtype;
-    // Values that may not fit, and imaginary parts that get lost, are warned of.
-    if !numloom_ir::promote::can_cast(from, to, numloom_ir::promote::Casting::SameKind) || from.is_complex() {
+    // Imaginary parts that get lost are warned of, as are values that do not fit, which raise a flag.
+    if this.array.view.dtype.is_complex() {
         return None;
     }
     let (made, flags) = record::cast_small(&this.array, to)?;
@@ -447,10 +464,13 @@ unsafe fn item(py: Python<'_>, _: *mut ffi::PyObject, this: &NdArray, args: Obje
 }
 
 unsafe fn place_of_extreme(py: Python<'_>, this: &NdArray, args: Objects<'_>, max: bool) -> Answer {
-    if !args.is_empty() {
-        return None;
+    if let &[axis] = args {
+        let (axis, ndim) = (int(axis)?, this.array.view.ndim());
+        let axis = if axis < 0 { axis + ndim as isize } else { axis };
+        let places = record::extreme_places(&this.array, usize::try_from(axis).ok()?, max)?;
+        return Some(handle::wrap(py, places));
     }
-    let place = record::extreme_place(&this.array, max)?;
+    let place = if args.is_empty() { record::extreme_place(&this.array, max)? } else { return None };
     Some(api(py).make_scalar(py, &Value::from_i128(DType::I64, place as i128)))
 }
 
@@ -460,6 +480,28 @@ unsafe fn argmax(py: Python<'_>, _: *mut ffi::PyObject, this: &NdArray, args: Ob
 
 unsafe fn argmin(py: Python<'_>, _: *mut ffi::PyObject, this: &NdArray, args: Objects<'_>) -> Answer {
     place_of_extreme(py, this, args, false)
+}
+
+unsafe fn take(py: Python<'_>, _: *mut ffi::PyObject, this: &NdArray, args: Objects<'_>) -> Answer {
+    let &[index] = args else { return None };
+    let index = plain(index).filter(|i| i.array.view.dtype == DType::I64)?;
+    Some(handle::wrap(py, record::take_small(&this.array, &index.array)?))
+}
+
+unsafe fn flatten(py: Python<'_>, _: *mut ffi::PyObject, this: &NdArray, args: Objects<'_>) -> Answer {
+    if !args.is_empty() {
+        return None;
+    }
+    let mut made = record::cast_small(&this.array, this.array.view.dtype)?.0;
+    let (n, size) = (made.view.size(), made.view.dtype.size() as isize);
+    made.view.shape = SmallVec::from_buf_and_len([n, 0, 0, 0], 1);
+    made.view.strides = SmallVec::from_buf_and_len([size, 0, 0, 0], 1);
+    Some(handle::wrap(py, made))
+}
+
+unsafe fn method_dot(py: Python<'_>, x: *mut ffi::PyObject, _: &NdArray, args: Objects<'_>) -> Answer {
+    let &[other] = args else { return None };
+    quick::dot(&held(py, x), &held(py, other))
 }
 
 /// NumPy's ufunc of an array of ours and something of NumPy's: `s * a` of a NumPy scalar comes this way.
@@ -484,7 +526,12 @@ functions! {
     "empty_like" empty_like
     "ascontiguousarray" ascontiguousarray
     "dot" dot
-    "inner" dot
+    "inner" inner
+    "vdot" vdot
+    "array" array
+    "copy" array
+    "copyto" copyto
+    "arange" arange
 }
 
 unsafe fn asarray(py: Python<'_>, args: Objects<'_>, dtype: Option<DType>) -> Answer {
@@ -502,7 +549,70 @@ unsafe fn ascontiguousarray(py: Python<'_>, args: Objects<'_>, dtype: Option<DTy
     Some(handle::wrap(py, record::cast_small(&this.array, this.array.view.dtype)?.0))
 }
 
+/// A copy in C order of what is in C order; the lines of larger arrays are kept.
+unsafe fn array(py: Python<'_>, args: Objects<'_>, dtype: Option<DType>) -> Answer {
+    let &[x] = args else { return None };
+    let this = plain(x).filter(|this| dtype.is_none() && this.array.view.is_c_contiguous())?;
+    Some(handle::wrap(py, record::cast_small(&this.array, this.array.view.dtype)?.0))
+}
+
+unsafe fn copyto(py: Python<'_>, args: Objects<'_>, dtype: Option<DType>) -> Answer {
+    let (&[to, from], None) = (args, dtype) else { return None };
+    let (to, from) = (plain(to).filter(|to| to.writeable)?, plain(from)?);
+    let alike = to.array.view.shape == from.array.view.shape && to.array.view.dtype == from.array.view.dtype;
+    let done = alike.then(|| record::run_small(MapOp::Copy, &[Operand::Array(&from.array)], &to.array)).flatten()?;
+    done.ok().map(|_| Ok(py.None()))
+}
+
+/// `arange` of Python's numbers, some of them floats.
+unsafe fn arange(py: Python<'_>, args: Objects<'_>, dtype: Option<DType>) -> Answer {
+    let mut numbers = [0.0, 0.0, 1.0];
+    let mut floats = false;
+    let places: &[usize] = match args.len() {
+        1 => &[1],
+        2 => &[0, 1],
+        3 => &[0, 1, 2],
+        _ => return None,
+    };
+    for (&arg, &place) in args.iter().zip(places) {
+        numbers[place] = match int(arg) {
+            // NumPy computes with integers first.
+            Some(i) if i.unsigned_abs() < 1 << 52 => i as f64,
+            Some(_) => return None,
+            None if ffi::PyFloat_CheckExact(arg) != 0 => {
+                floats = true;
+                ffi::PyFloat_AsDouble(arg)
+            }
+            None => return None,
+        };
+    }
+    let [start, stop, step] = numbers;
+    let n = ((stop - start) / step).ceil();
+    if !floats || dtype.is_some() || !(1.0..=8192.0).contains(&n) {
+        return None;
+    }
+    // NumPy's second element is the sum, and all others follow from the first two.
+    let delta = (start + step) - start;
+    if start + delta != start + step {
+        return None;
+    }
+    let value = |x: f64| Value::from_f64(DType::F64, x);
+    Some(handle::wrap(py, record::iota_new(&value(start), &value(delta), n as usize)?))
+}
+
 /// The product of two vectors.
+unsafe fn inner(py: Python<'_>, args: Objects<'_>, dtype: Option<DType>) -> Answer {
+    let (&[a, b], None) = (args, dtype) else { return None };
+    let vectors = plain(a)?.array.view.ndim() == 1 && plain(b)?.array.view.ndim() == 1;
+    vectors.then(|| quick::dot(&held(py, a), &held(py, b))).flatten()
+}
+
+unsafe fn vdot(py: Python<'_>, args: Objects<'_>, dtype: Option<DType>) -> Answer {
+    // The first of complex vectors is conjugated.
+    let is_real = args.first().is_some_and(|&a| plain(a).is_some_and(|a| !a.array.view.dtype.is_complex()));
+    if is_real { inner(py, args, dtype) } else { None }
+}
+
 unsafe fn dot(py: Python<'_>, args: Objects<'_>, dtype: Option<DType>) -> Answer {
     let (&[a, b], None) = (args, dtype) else { return None };
     quick::dot(&held(py, a), &held(py, b))
@@ -568,10 +678,12 @@ unsafe fn only_dtype(
     if names.is_null() {
         return Some(None);
     }
-    let alone = ffi::PyTuple_Size(names) == 1
-        && ffi::PyUnicode_CompareWithASCIIString(ffi::PyTuple_GetItem(names, 0), c"dtype".as_ptr()) == 0;
-    if !alone {
-        return None;
-    }
-    api(py).dtype_at_once(&held(py, *value)).map(Some)
+    if is_alone(names, c"dtype") { api(py).dtype_at_once(&held(py, *value)).map(Some) } else { None }
+}
+
+/// Whether a call has this keyword and no other.
+unsafe fn is_alone(names: *mut ffi::PyObject, name: &CStr) -> bool {
+    !names.is_null()
+        && ffi::PyTuple_Size(names) == 1
+        && ffi::PyUnicode_CompareWithASCIIString(ffi::PyTuple_GetItem(names, 0), name.as_ptr()) == 0
 }

@@ -292,9 +292,13 @@ pub fn choose(condition: &Bound<'_, PyAny>, x: &Bound<'_, PyAny>, y: &Bound<'_, 
     Some(handle::wrap(condition.py(), made))
 }
 
-/// The product of two small vectors.
+/// The product of two small vectors, of a matrix and a vector, or of two matrices.
 pub fn dot(left: &Bound<'_, PyAny>, right: &Bound<'_, PyAny>) -> Option<PyResult<Py<PyAny>>> {
+    let py = left.py();
     // SAFETY: as in `binary`.
-    let product = unsafe { record::dot(&peek(left)?.array, &peek(right)?.array)? };
-    Some(api(left.py()).make_scalar(left.py(), &product))
+    let (a, b) = unsafe { (&peek(left)?.array, &peek(right)?.array) };
+    if a.view.ndim() == 1 && b.view.ndim() == 1 {
+        return record::dot(a, b).map(|product| api(py).make_scalar(py, &product));
+    }
+    record::product(a, b).map(|product| handle::wrap(py, product))
 }

@@ -1,4 +1,4 @@
-//! Plain indexing of small things at once: `x[i]`, `x[a:b, None]`, `x[mask]`, `x[indices]`, and writing to the first two.
+//! Plain indexing of small things at once: `x[i]`, `x[a:b, None]`, `x[mask]`, `x[indices]`, and writing to all but masks.
 //! Whatever does not fit is `None`, and the general path does it.
 
 use crate::handle::{self, NdArray};
@@ -314,8 +314,24 @@ pub fn set(x: &Bound<'_, NdArray>, index: &Bound<'_, PyAny>, value: &Bound<'_, P
     }
     match Plain::read(index.as_ptr()) {
         Some(plain) => set_plain(x, &[plain], value).then_some(Ok(())),
+        None if set_places(x, index, value) => Some(Ok(())),
         None => unpacked(x, index, value),
     }
+}
+
+/// `x[indices] = value`, of one axis.
+fn set_places(x: &Bound<'_, NdArray>, index: &Bound<'_, PyAny>, value: &Bound<'_, PyAny>) -> bool {
+    // SAFETY: as in `get`.
+    let (Some(this), Some(index)) = (unsafe { (peek(x.as_any()), peek(index)) }) else { return false };
+    if !this.writeable || index.array.view.dtype != DType::I64 || index.array.symbol().is_some() {
+        return false;
+    }
+    // SAFETY: as in `get`.
+    let value = match unsafe { peek(value) } {
+        Some(values) => Some(Operand::Array(&values.array)),
+        None => number(value, this.array.view.dtype).map(Operand::Value),
+    };
+    value.is_some_and(|value| record::put_small(&this.array, &index.array, &value))
 }
 
 /// A number that an array of `dtype` holds as it is.

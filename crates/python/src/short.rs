@@ -152,6 +152,12 @@ pub unsafe fn near<'a>(object: *mut ffi::PyObject) -> Option<Near<'a>> {
     record::near(&ours(object)?.array)
 }
 
+/// As `near`, for functions that look at every element once.
+#[inline]
+pub unsafe fn near_enough<'a>(object: *mut ffi::PyObject) -> Option<Near<'a>> {
+    record::near_enough(&ours(object)?.array)
+}
+
 /// The elements of a 1-d array, or the one of a 0-d array.
 #[inline]
 pub fn run(x: &Near) -> Option<Run> {

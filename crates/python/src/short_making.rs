@@ -1,7 +1,7 @@
 //! Short ways of functions that make small arrays of others: zeros and ones, diagonals, joins and repetitions.
 
 use crate::numpy_api::api;
-use crate::short::{Given, Made, int_or, near, number, ours, unless_none};
+use crate::short::{Given, Made, int_or, near, near_enough, number, ours, unless_none};
 use crate::slots::held;
 use numloom_ir::{DType, Dims, Value};
 use numloom_library::repeat_pieces;
@@ -129,7 +129,7 @@ unsafe fn parts<'a>(list: *mut ffi::PyObject) -> Option<Parts<'a>> {
     }
     let mut all = Parts::new();
     let mut push = |item: *mut ffi::PyObject| {
-        let part = near(item).filter(|p: &Near| p.is_dense())?;
+        let part = near_enough(item).filter(|p: &Near| p.is_dense())?;
         all.push(part);
         Some(())
     };
@@ -244,7 +244,7 @@ pub unsafe fn repeat(given: &Given) -> Option<Made> {
     let _still = record::still();
     let [a, repeats, axis] = given.bind([c"a", c"repeats", c"axis"])?;
     let axis = unless_none(axis);
-    let a = near(a).filter(|a| a.is_dense() && a.view.ndim() > 0 && !repeats.is_null())?;
+    let a = near_enough(a).filter(|a| a.is_dense() && a.view.ndim() > 0 && !repeats.is_null())?;
     let (size, mut shape) = (a.view.dtype.size(), a.view.shape.clone());
     let along = if axis.is_null() {
         shape = smallvec![a.view.size()];
@@ -270,7 +270,7 @@ pub unsafe fn repeat(given: &Given) -> Option<Made> {
 pub unsafe fn tile(given: &Given) -> Option<Made> {
     let _still = record::still();
     let [a, reps] = given.bind([c"A", c"reps"])?;
-    let a = near(a).filter(|a| a.is_dense() && a.view.ndim() > 0 && !reps.is_null())?;
+    let a = near_enough(a).filter(|a| a.is_dense() && a.view.ndim() > 0 && !reps.is_null())?;
     let times = usize::try_from(int_or(reps, 0)?).ok()?;
     let mut shape = a.view.shape.clone();
     let row = shape.pop()?;

@@ -143,7 +143,7 @@ pub fn map_new(op: ScalarOp, lp: u8, ins: &[Operand]) -> Option<Result<(Array, u
             Operand::Array(a) if like.view.ndim() > 1 && a.view.ndim() == 1 => return boxes::map_new(op, lp, ins),
             Operand::Array(a) => match dense_run(a, want, &like.view.shape) {
                 Some(run) => run,
-                None => return lines_new(op, lp, ins, like),
+                None => return lines_new(op, lp, ins, like).or_else(|| boxes::map_new(op, lp, ins)),
             },
         };
     }
@@ -334,6 +334,7 @@ pub fn run_small(op: MapOp, ins: &[Operand], out: &Array) -> Option<Result<u8>> 
     }
     let (f, types) = loop_of(op, ins, out.view.dtype)?;
     let in_place = is_dense(&out.view);
+    let mut cast_flags = 0;
     if !in_place
         && out.view.ndim() == 1
         && let MapOp::Scalar { op, .. } = op
@@ -342,6 +343,7 @@ pub fn run_small(op: MapOp, ins: &[Operand], out: &Array) -> Option<Result<u8>> 
         stats::count_inline(op.name());
         return Some(Ok(flags));
     }
+    fp_clear();
     let mut args = [In { ptr: std::ptr::null(), step: 0 }; 2];
     for (k, ((arg, i), want)) in args.iter_mut().zip(ins).zip(types).enumerate() {
         *arg = match i {
@@ -351,6 +353,14 @@ pub fn run_small(op: MapOp, ins: &[Operand], out: &Array) -> Option<Result<u8>> 
             Operand::Array(a) if in_place && Arc::ptr_eq(&a.store, &out.store) && a.view != out.view => {
                 lines::copied(a, want, &out.view.shape, k)?
             }
+            Operand::Array(a) if a.view.dtype != want => {
+                let run = lines::run(a, a.view.dtype, &out.view.shape, k)?;
+                if run.step == 0 {
+                    return None;
+                }
+                // SAFETY: `n` elements, not more than a block.
+                unsafe { boxes::cast(run, a.view.dtype, want, n, k, &mut cast_flags) }
+            }
             Operand::Array(a) => lines::run(a, want, &out.view.shape, k)?,
         };
     }
@@ -358,7 +368,6 @@ pub fn run_small(op: MapOp, ins: &[Operand], out: &Array) -> Option<Result<u8>> 
         Ok(p) => p,
         Err(e) => return Some(Err(ExecError::no_memory(e, "operation", Provenance::default()))),
     };
-    fp_clear();
     // SAFETY: offset and extent lie inside the store, and nothing recorded touches it; inputs as in `map_new`.
     let flags = unsafe {
         let to = if in_place { base.add(out.view.offset) } else { slot(args.len()) };
@@ -379,7 +388,7 @@ pub fn run_small(op: MapOp, ins: &[Operand], out: &Array) -> Option<Result<u8>> 
     };
     out.store.wrote();
     stats::count_inline(op.name());
-    Some(Ok(flags))
+    Some(Ok(flags | cast_flags))
 }
 
 /// An operation whose result is a line, written where it lies piece by piece. `None` where what is written may be read as
@@ -469,6 +478,62 @@ pub fn pack_small(x: &Array, mask: &Array) -> Option<Array> {
         stats::count_inline("boolean index");
         Some(line(store, x.view.dtype, count))
     }
+}
+
+/// `x[index] = value` of a 1-d array and dense indices that are there, every one in bounds; the values are one for all, or
+/// a dense array of as many. False where they are not so.
+pub fn put_small(x: &Array, index: &Array, value: &Operand) -> bool {
+    let _still = spill::inline();
+    let (&[extent], &[stride], &[n]) =
+        (x.view.shape.as_slice(), x.view.strides.as_slice(), index.view.shape.as_slice())
+    else {
+        return false;
+    };
+    let (dtype, shape) = (x.view.dtype, &index.view.shape);
+    let free = x.store.is_idle() && !x.store.is_away() && !x.store.is_broken() && x.symbol().is_none();
+    if n == 0 || !free || !prompt::runs_at_once(n) || Arc::ptr_eq(&x.store, &index.store) {
+        return false;
+    }
+    let from = match value {
+        Operand::Value(v) if v.dtype == dtype => Some(In { ptr: v.bytes.as_ptr(), step: 0 }),
+        Operand::Array(a) if !Arc::ptr_eq(&a.store, &x.store) => dense_run(a, dtype, shape),
+        _ => None,
+    };
+    let (Some(from), Some(places)) = (from, dense_run(index, DType::I64, shape)) else { return false };
+    let Ok(base) = x.store.materialise() else { return false };
+    // SAFETY: `n` dense indices, each checked before it is used; the view lies inside its store, which nothing recorded
+    // touches.
+    let all = unsafe {
+        let to = base.add(x.view.offset);
+        match dtype.size() {
+            1 => put::<u8>(from, extent, places.ptr, n, to, stride),
+            2 => put::<u16>(from, extent, places.ptr, n, to, stride),
+            4 => put::<u32>(from, extent, places.ptr, n, to, stride),
+            8 => put::<u64>(from, extent, places.ptr, n, to, stride),
+            _ => put::<u128>(from, extent, places.ptr, n, to, stride),
+        }
+    };
+    if all {
+        x.store.wrote();
+        stats::count_inline("put");
+    }
+    all
+}
+
+/// Whether all indices were in bounds; otherwise nothing is written.
+unsafe fn put<T: Copy>(from: In, extent: usize, places: *const u8, n: usize, to: *mut u8, stride: isize) -> bool {
+    let place = |k: usize| {
+        let i = places.cast::<i64>().add(k).read_unaligned();
+        (if i < 0 { i + extent as i64 } else { i }) as usize
+    };
+    if (0..n).fold(false, |out, k| out | (place(k) >= extent)) {
+        return false;
+    }
+    for k in 0..n {
+        let value = from.ptr.add(k * from.step).cast::<T>().read_unaligned();
+        to.offset(place(k) as isize * stride).cast::<T>().write_unaligned(value);
+    }
+    true
 }
 
 /// `x[index]` of small 1-d dense arrays that are there, with every index in bounds.

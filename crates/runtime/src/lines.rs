@@ -4,7 +4,7 @@ use crate::array::Array;
 use crate::inline::{SMALL, dense_run};
 use crate::near;
 use numloom_ir::{DType, Strides, View};
-use numloom_loops::{BLOCK, BlockFn, In, Line, gather, scatter, turn};
+use numloom_loops::{BLOCK, BlockFn, In, Line, gather, scatter, spread, turn};
 use smallvec::SmallVec;
 use std::mem::MaybeUninit;
 
@@ -85,6 +85,16 @@ pub unsafe fn gather_box(size: usize, shape: &[usize], steps: &[isize], from: *c
         (&[n], &[step]) => gather(size, n, from, step, to),
         (&[rows, columns], &[down, along]) if down == size as isize && rows.min(columns) >= TURNED => {
             turn(size, columns, rows, from, along, to, (columns * size) as isize);
+        }
+        (&[rows, columns], &[down, 0]) => spread(size, rows, columns, from, down, to),
+        (&[rows, ..], &[0, ..]) => {
+            gather_box(size, &shape[1..], &steps[1..], from, to);
+            let (each, mut done) = (shape[1..].iter().product::<usize>() * size, 1);
+            while done < rows {
+                let next = done.min(rows - done);
+                std::ptr::copy_nonoverlapping(to, to.add(done * each), next * each);
+                done += next;
+            }
         }
         _ => {
             let each = shape[1..].iter().product::<usize>() * size;

@@ -3,6 +3,7 @@
 
 use crate::array::Array;
 use crate::inline::is_dense;
+use crate::ledger::TRACKED;
 use crate::small::is_small;
 use crate::stats;
 use crate::store::Store;
@@ -25,11 +26,23 @@ impl Near<'_> {
     }
 }
 
+/// Whether functions that look once at each of so many elements run at once.
+#[inline]
+fn is_near(elements: usize) -> bool {
+    elements > 0 && elements <= numloom_config::current().inline_size
+}
+
 /// Where the elements of a small array lie, if nothing recorded is still on its way to them. Whoever reads them holds
 /// `record::still`.
 #[inline]
 pub fn near(a: &Array) -> Option<Near<'_>> {
     if is_small(a.view.size()) { there(a) } else { None }
+}
+
+/// As `near`, for functions that look at every element once.
+#[inline]
+pub fn near_enough(a: &Array) -> Option<Near<'_>> {
+    if is_near(a.view.size()) { there(a) } else { None }
 }
 
 /// As `near`, for an array of any size of which little is read.
@@ -51,7 +64,9 @@ pub type Filled = (Array, *mut u8);
 pub fn to_fill(name: &'static str, dtype: DType, shape: Dims) -> Option<Filled> {
     let n = numloom_ir::view::checked_size(&shape)?;
     let strides = dense_strides(dtype.size(), &shape, Order::C);
-    is_small(n).then(|| laid_out(name, n, View { dtype, offset: 0, shape, strides })).flatten()
+    // The line of a larger array is kept.
+    let fits = is_near(n) && n * dtype.size() < TRACKED;
+    fits.then(|| laid_out(name, n, View { dtype, offset: 0, shape, strides })).flatten()
 }
 
 /// As `to_fill`, for a view of `n` elements in a dense layout of the caller's.

@@ -269,12 +269,15 @@ pub fn is_large(a: &Array) -> bool {
 }
 
 pub use crate::folds::sum_of_squares;
-pub use crate::near::{Filled, Near, laid_out, near, there, to_fill};
+pub use crate::near::{Filled, Near, laid_out, near, near_enough, there, to_fill};
 pub use crate::small::{
-    count_small, dot, extreme_place, new_of, new_small, small_room, stack_small, truth, write_small,
+    count_small, dot, extreme_place, extreme_places, new_of, new_small, product, small_room, stack_small, truth,
+    write_small,
 };
 
-pub use crate::inline::{cast_small, iota_new, pack_small, read_element, select_new, take_small, write_element};
+pub use crate::inline::{
+    cast_small, iota_new, pack_small, put_small, read_element, select_new, take_small, write_element,
+};
 
 /// Remembers what a new truth array was computed from.
 fn note_maker(op: MapOp, ins: &[Operand], out: &Array, mask: Option<&Array>) {

@@ -3,13 +3,15 @@
 use crate::array::Array;
 use crate::inline::{SMALL, dense_run, is_dense};
 use crate::lines;
+use crate::near;
 use crate::prompt;
 use crate::record::{MapOp, Operand};
 use crate::store::Store;
 use crate::{spill, stats};
 use numloom_ir::view::{Order, dense_strides};
 use numloom_ir::{DType, Dims, ScalarOp, Value, View};
-use numloom_loops::{In, count_true};
+use numloom_library::{Args, LibraryOp, MatMul, RawView};
+use numloom_loops::{In, cast_fn, count_true};
 use smallvec::SmallVec;
 
 #[inline]
@@ -61,6 +63,51 @@ pub fn dot(a: &Array, b: &Array) -> Option<Value> {
     known.then_some(Value { dtype, bytes })
 }
 
+/// The product of two small matrices that are there, or of one and a vector; `None` for others.
+pub fn product(a: &Array, b: &Array) -> Option<Array> {
+    let _still = spill::inline();
+    let (dtype, size) = (a.view.dtype, a.view.dtype.size());
+    let (left, right) = (near::there(a)?, near::there(b)?);
+    let matrix = |v: &View, upright: bool| match (v.shape.as_slice(), v.strides.as_slice()) {
+        (&[n], &[step]) if upright => Some(([n, 1], [step, 0])),
+        (&[n], &[step]) => Some(([1, n], [0, step])),
+        (&[rows, columns], &[down, along]) => Some(([rows, columns], [down, along])),
+        _ => None,
+    };
+    let ((left_shape, left_steps), (right_shape, right_steps)) = (matrix(&a.view, false)?, matrix(&b.view, true)?);
+    let ([m, k], [depth, n]) = (left_shape, right_shape);
+    let elements = m.saturating_mul(k).saturating_add(k.saturating_mul(n)).saturating_add(m.saturating_mul(n));
+    if b.view.dtype != dtype || k != depth || k == 0 || m * n == 0 || elements > numloom_config::current().inline_size {
+        return None;
+    }
+    let shape: Dims = match (a.view.ndim(), b.view.ndim()) {
+        (2, 2) => SmallVec::from_slice(&[m, n]),
+        (2, 1) => SmallVec::from_slice(&[m]),
+        (1, 2) => SmallVec::from_slice(&[n]),
+        _ => return None,
+    };
+    let made = small_room(dtype, shape)?;
+    let raw = |ptr: *const u8, shape: [usize; 2], steps: [isize; 2]| RawView {
+        ptr: ptr.cast_mut(),
+        dtype,
+        shape: SmallVec::from_slice(&shape),
+        strides: SmallVec::from_slice(&steps),
+    };
+    let args = Args {
+        ins: vec![raw(left.ptr, left_shape, left_steps), raw(right.ptr, right_shape, right_steps)],
+        outs: vec![raw(made.store.ptr(), [m, n], [(n * size) as isize, size as isize])],
+    };
+    let op = MatMul::default();
+    for (phase, &tiles) in op.phases(&args).iter().enumerate() {
+        for tile in 0..tiles {
+            // SAFETY: views lie inside their stores; the output is new.
+            unsafe { op.run(&args, phase, tile) }.ok()?;
+        }
+    }
+    stats::count_inline(op.name());
+    Some(made)
+}
+
 /// The first place of the extreme of a small array, in C order.
 pub fn extreme_place(a: &Array, max: bool) -> Option<usize> {
     let _still = spill::inline();
@@ -72,6 +119,37 @@ pub fn extreme_place(a: &Array, max: bool) -> Option<usize> {
     stats::count_inline(if max { "argmax" } else { "argmin" });
     // SAFETY: dense over `n` elements.
     unsafe { numloom_library::extreme_place(a.view.dtype, max, run.ptr, n).ok() }
+}
+
+/// The first places of the extremes of a small array along an axis.
+pub fn extreme_places(a: &Array, axis: usize, max: bool) -> Option<Array> {
+    let _still = spill::inline();
+    let (from, v) = (near::near(a)?, &a.view);
+    let (&n, &step) = (v.shape.get(axis)?, v.strides.get(axis)?);
+    let (mut shape, mut steps) = (v.shape.clone(), v.strides.clone());
+    shape.remove(axis);
+    steps.remove(axis);
+    // All of one axis is a number.
+    let made = small_room(DType::I64, shape.clone()).filter(|made| made.view.ndim() > 0)?;
+    let (slot, size, to) = (lines::slot(0), v.dtype.size(), made.store.ptr().cast::<i64>());
+    let mut index: Dims = SmallVec::from_elem(0, shape.len());
+    for k in 0..made.view.size() {
+        let at: isize = index.iter().zip(&steps).map(|(&i, &s)| i as isize * s).sum();
+        // SAFETY: the line lies inside the view, a slot has room for it, and the result has a place for each.
+        unsafe {
+            lines::gather_box(size, &[n], &[step], from.ptr.offset(at), slot);
+            to.add(k).write(numloom_library::extreme_place(v.dtype, max, slot, n).ok()? as i64);
+        }
+        for axis in (0..shape.len()).rev() {
+            index[axis] += 1;
+            if index[axis] < shape[axis] {
+                break;
+            }
+            index[axis] = 0;
+        }
+    }
+    stats::count_inline(if max { "argmax" } else { "argmin" });
+    Some(made)
 }
 
 /// Truths of up to this many elements that are there are counted in the call: at worst some tens of microseconds.
@@ -93,10 +171,20 @@ pub fn count_small(a: &Array) -> Option<usize> {
 /// Truths of up to this many elements are looked through in the call: at worst some tens of microseconds.
 const LOOKED_THROUGH: usize = 1 << 20;
 
-/// Whether any element of a dense bool array that is there is true, or whether all are.
+/// Whether any element of a dense bool array that is there is true, or of a small one of any type; or whether all are.
 pub fn truth(a: &Array, all: bool) -> Option<bool> {
     let _still = spill::inline();
     let n = a.view.size();
+    if a.view.dtype != DType::Bool && is_small(n) && a.view.ndim() > 0 {
+        let (run, truths) = (lines::run(a, a.view.dtype, &a.view.shape, 0)?, lines::slot(1));
+        stats::count_inline(if all { "all" } else { "any" });
+        // SAFETY: `n` elements, not more than a slot has room for.
+        let true_ones = unsafe {
+            cast_fn(a.view.dtype, DType::Bool)(n, &run, &truths);
+            count_true(n, truths)
+        };
+        return Some(if all { true_ones == n } else { true_ones > 0 });
+    }
     if a.view.ndim() == 0 || n > LOOKED_THROUGH || numloom_config::current().inline_size == 0 {
         return None;
     }

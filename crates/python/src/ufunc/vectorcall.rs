@@ -1,5 +1,6 @@
 //! `np.add(a, b)` and `np.add(a, b, out=c)` of arrays of ours without a tuple of arguments, as `slots` does it.
 
+use super::products::Product;
 use super::{Kind, Ufunc};
 use crate::quick;
 use crate::slots::{self, answer, held, tried};
@@ -55,6 +56,13 @@ pub unsafe extern "C" fn vectorcall(
                 return answer(py, done.map(|()| out.to_owned().unbind()));
             }
         }
+    }
+    if let Kind::Product(Product::MatMul) = this.get().kind
+        && n == 2
+        && names.is_null()
+        && let Some(done) = tried(|| quick::dot(&held(py, *args), &held(py, *args.add(1))))
+    {
+        return answer(py, done);
     }
     call_in_full(callable, args, n, names)
 }
