@@ -165,20 +165,9 @@ def _block(arrays: Any, depth: int, ndim: int, level: int) -> ndarray:
     return _join([_block(a, depth, ndim, level + 1) for a in arrays], ndim - depth + level, None, None, "same_kind")
 
 
-def _with(a: ndarray, at: int, value: Any) -> ndarray:
-    """A line with one more element before a place of it."""
-    made = _core.empty(a.size + 1, a.dtype)
-    made[:at] = a[:at]
-    made[at] = value
-    made[at + 1 :] = a[at:]
-    return made
-
-
 @native
 def append(arr: Any, values: Any, axis: Any = None) -> Any:
     a = operand(arr)
-    if axis is None and a.ndim == 1 and holds(a, values):
-        return _with(a, a.size, values)
     if axis is None:
         return concatenate((a.ravel(), operand(values).ravel()))
     return concatenate((a, values), axis)
@@ -221,6 +210,15 @@ def delete(arr: Any, obj: Any, axis: Any = None) -> Any:
     if a.flags.fnc:
         return a.T.take(stays, axis=a.ndim - 1 - axis).T
     return a.take(stays, axis=axis)
+
+
+def _with(a: ndarray, at: int, value: Any) -> ndarray:
+    """A line with one more element before a place of it."""
+    made = _core.empty(a.size + 1, a.dtype)
+    made[:at] = a[:at]
+    made[at] = value
+    made[at + 1 :] = a[at:]
+    return made
 
 
 @native
