@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -23,11 +24,11 @@ def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: Any, *args: Any
     outer = lines.shape[:-1]
     if not all(outer):
         raise ValueError("Cannot apply_along_axis when any iteration dimensions are 0")
-    places = numpy.ndindex(outer)
-    results = [func1d(lines[(*next(places), ...)], *args, **kwargs)]
+    places = itertools.product(*map(range, outer))
+    results = [func1d(lines[next(places)], *args, **kwargs)]
     if isinstance(results[0], numpy.ndarray) and type(results[0]) is not numpy.ndarray:
         raise Unsupported("results of a class that NumPy puts together")
-    results += [func1d(lines[(*place, ...)], *args, **kwargs) for place in places]
+    results += [func1d(lines[place], *args, **kwargs) for place in places]
     first = array(results[0])
     if not isinstance(first, ndarray):
         raise TypeError(f"apply_along_axis: a result of type {type(results[0]).__name__} has no array of ours")
@@ -45,7 +46,7 @@ def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: Any, *args: Any
 
 
 def _shape_of(result: Any) -> tuple[int, ...]:
-    return result.shape if is_array(result) else numpy.shape(result)
+    return result.shape if is_array(result) or isinstance(result, numpy.generic) else numpy.shape(result)
 
 
 @native

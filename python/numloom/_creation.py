@@ -401,27 +401,36 @@ def diagflat(v: Any, k: int = 0) -> Any:
 @native
 def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = float, *, like: Any = None) -> Any:
     _check(like=like)
-    M = N if M is None else M
-    return _core.greater_equal.outer(arange(N), arange(-k, M - k)).astype(dtype, copy=False)
+    return _triangle(N, N if M is None else M, k).astype(dtype, copy=False)
+
+
+def _triangle(rows: Any, columns: Any, k: Any) -> Any:
+    """Truth up to the k-th diagonal."""
+    return _core.greater_equal(arange(rows)[:, None], arange(-k, columns - k))
 
 
 @native
 def tril(m: Any, k: int = 0) -> Any:
     m = operand(m)
-    return _core.where(_lower(m, k), m, zeros(1, m.dtype))
+    return _core.where(_lower(m, k), m, _nothing(m))
 
 
 @native
 def triu(m: Any, k: int = 0) -> Any:
     m = operand(m)
-    return _core.where(_lower(m, k - 1), zeros(1, m.dtype), m)
+    return _core.where(_lower(m, k - 1), _nothing(m), m)
+
+
+def _nothing(m: ndarray) -> Any:
+    """A zero of Python's that leaves the type of `m` as it is."""
+    return 0.0 if m.dtype.kind == "f" else False
 
 
 def _lower(m: ndarray, k: int) -> Any:
     if m.ndim == 0:
         raise Unsupported("an error that NumPy words")
     rows, columns = (m.shape[0],) * 2 if m.ndim == 1 else m.shape[-2:]
-    return tri(rows, columns, k=k, dtype=bool)
+    return _triangle(rows, columns, k)
 
 
 @native

@@ -30,7 +30,7 @@ def nonzero(a: Any) -> Any:
 
 @native
 def flatnonzero(a: Any) -> Any:
-    return operand(a).ravel().nonzero()[0]
+    return nonzero(operand(a).ravel())[0]
 
 
 @native
@@ -38,7 +38,9 @@ def argwhere(a: Any) -> Any:
     a = operand(a)
     if a.ndim == 0:
         raise Unsupported("scalars have no places")
-    places = a.nonzero()
+    places = nonzero(a)
+    if a.ndim == 1:
+        return places[0].reshape(1, -1).T
     made = _core.empty((a.ndim, places[0].shape[0]), dtype=numpy.int64)
     for axis, at in enumerate(places):
         made[axis] = at
@@ -165,7 +167,9 @@ def clip(
         raise Unsupported("an error that NumPy words")
     if kwargs:
         raise Unsupported("a ufunc's arguments")
-    return _core.clip(operand(a), a_min, a_max, out=target(out))
+    return (
+        _core.clip(operand(a), a_min, a_max) if out is None else _core.clip(operand(a), a_min, a_max, out=target(out))
+    )
 
 
 @native

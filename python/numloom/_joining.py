@@ -12,7 +12,7 @@ import numpy
 from . import _core
 from ._core import Unsupported, ndarray
 from ._fallback import native
-from ._operands import normalize_axis_index, operand, target
+from ._operands import holds, normalize_axis_index, operand, target
 from ._shape import atleast_1d, atleast_2d, atleast_3d
 
 
@@ -115,8 +115,22 @@ def dstack(tup: Any) -> Any:
     return _join(_listed(atleast_3d(*_operands(tup))), 2, None, None, "same_kind")
 
 
+_FEW = 4096
+"""Columns of so many elements are written one by one sooner than they are joined."""
+
+
 @native
 def column_stack(tup: Any) -> Any:
+    if type(tup) in (tuple, list) and tup and {ndarray}.issuperset(map(type, tup)):
+        shape, kind = tup[0].shape, tup[0].dtype
+        if len(shape) == 1 and shape[0] <= _FEW:
+            made = _core.empty((shape[0], len(tup)), kind)
+            for i, a in enumerate(tup):
+                if a.shape != shape or a.dtype is not kind:
+                    break
+                made[:, i] = a
+            else:
+                return made
     parts = [a if a.ndim >= 2 else a.reshape(-1, 1) for a in _operands(tup)]
     return _join(parts, 1, None, None, "same_kind")
 
@@ -155,7 +169,7 @@ def _block(arrays: Any, depth: int, ndim: int, level: int) -> ndarray:
 def append(arr: Any, values: Any, axis: Any = None) -> Any:
     a = operand(arr)
     if axis is None:
-        return concatenate((a.ravel(), operand(values).ravel()), 0)
+        return concatenate((a.ravel(), operand(values).ravel()))
     return concatenate((a, values), axis)
 
 
@@ -164,6 +178,12 @@ def delete(arr: Any, obj: Any, axis: Any = None) -> Any:
     a = operand(arr)
     if axis is None:
         a, axis = a.ravel(), 0
+    if type(obj) is int and a.ndim == 1 and type(axis) is int and axis in (0, -1) and -a.size <= obj < a.size:
+        at = obj % a.size
+        made = _core.empty(a.size - 1, a.dtype)
+        made[:at] = a[:at]
+        made[at:] = a[at + 1 :]
+        return made
     axis = normalize_axis_index(axis, a.ndim)
     size = a.shape[axis]
     front = (slice(None),) * axis
@@ -192,11 +212,23 @@ def delete(arr: Any, obj: Any, axis: Any = None) -> Any:
     return a.take(stays, axis=axis)
 
 
+def _with(a: ndarray, at: int, value: Any) -> ndarray:
+    """A line with one more element before a place of it."""
+    made = _core.empty(a.size + 1, a.dtype)
+    made[:at] = a[:at]
+    made[at] = value
+    made[at + 1 :] = a[at:]
+    return made
+
+
 @native
 def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
     a = operand(arr)
     if axis is None:
         a, axis = a.ravel(), 0
+    plain = type(obj) is int and a.ndim == 1 and type(axis) is int and axis in (0, -1)
+    if plain and -a.size <= obj <= a.size and holds(a, values):
+        return _with(a, obj + a.size if obj < 0 else obj, values)
     axis = normalize_axis_index(axis, a.ndim)
     size = a.shape[axis]
     values = operand(values).astype(a.dtype, copy=False)

@@ -10,7 +10,7 @@ import numpy
 
 from . import _core
 from ._core import Scalar, ndarray
-from ._fallback import native
+from ._fallback import direct, native
 from ._operands import dtype_of, is_array, operand, result_dtype, target
 
 
@@ -130,8 +130,13 @@ def real_if_close(a: Any, tol: Any = 100) -> Any:
     return a.real if (_core.absolute(a.imag) < tol).all() else a
 
 
-@native
+_SCALARS = frozenset(numpy.ScalarType)
+
+
+@direct
 def isscalar(element: Any) -> bool:
+    if type(element) in _SCALARS:
+        return True
     return type(element) is Scalar or (not isinstance(element, ndarray) and numpy.isscalar(element))
 
 
@@ -167,8 +172,12 @@ def _signed_infinity(x: Any, negative: bool, out: Any) -> Any:
 # The type rules look at dtypes only: nothing waits for a value.
 
 
-@native
+@direct
 def result_type(*arrays_and_dtypes: Any) -> Any:
+    if len(arrays_and_dtypes) == 2:
+        a, b = arrays_and_dtypes
+        if type(a) is ndarray and type(b) is ndarray:
+            return numpy.promote_types(a.dtype, b.dtype)
     return result_dtype(*arrays_and_dtypes)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy
 
 from . import _core
-from ._core import Unsupported, ndarray
+from ._core import Scalar, Unsupported, ndarray
 from ._fallback import native
 from ._operands import NoValue, operand, target
 from ._reductions import given
@@ -22,7 +22,19 @@ def _replaced(a: Any, value: Any) -> tuple[ndarray, ndarray | None]:
     if a.dtype.kind not in "fc":
         return a, None
     mask = _core.isnan(a)
-    return operand(_core.where(mask, numpy.asarray(value).astype(a.dtype), a)), operand(mask)
+    return operand(_core.where(mask, a.dtype.type(value), a)), operand(mask)
+
+
+_FEW = 4096
+"""So many elements are looked through for NaN sooner than it is replaced."""
+
+
+def _is_whole(a: Any) -> bool:
+    """Whether there are a few numbers at hand, and no NaN among them."""
+    if type(a) is not ndarray or not 0 < a.size <= _FEW or a.dtype.char not in "fd":
+        return False
+    found = _core.isnan(a).any()
+    return type(found) is not Scalar and not found
 
 
 def _check_inexact(dtype: Any, out: Any) -> None:
@@ -42,6 +54,8 @@ def nansum(
     initial: Any = NoValue,
     where: Any = NoValue,
 ) -> Any:
+    if axis is dtype is out is None and keepdims is initial is where is NoValue and _is_whole(a):
+        return a.sum()
     chosen = given(keepdims=keepdims, initial=initial, where=where)
     return _replaced(a, 0)[0].sum(axis=axis, dtype=dtype, out=target(out), **chosen)
 
@@ -72,7 +86,12 @@ def nancumprod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> 
 
 def _extreme(a: Any, reduce: Any, axis: Any, out: Any, chosen: dict[str, Any]) -> Any:
     a = operand(a)
-    made = reduce(a, axis=axis, out=target(out), **chosen)
+    if out is None and not chosen:
+        made = reduce(a, axis)
+        if isinstance(made, numpy.floating) and made == made:
+            return made
+    else:
+        made = reduce(a, axis=axis, out=target(out), **chosen)
     # The warning needs the values, so this is a sync point.
     if a.dtype.kind in "fc" and _core.isnan(made).any():
         warnings.warn("All-NaN slice encountered", RuntimeWarning, stacklevel=4)
@@ -114,6 +133,8 @@ def nanargmax(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = NoVa
 def nanmean(
     a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = NoValue, *, where: Any = NoValue
 ) -> Any:
+    if axis is dtype is out is None and keepdims is where is NoValue and _is_whole(a):
+        return a.mean()
     x, mask = _replaced(a, 0)
     if mask is None:
         return _mean(x, axis, dtype, out, keepdims, where=where)

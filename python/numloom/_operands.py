@@ -13,6 +13,7 @@ from ._core import Scalar, Unsupported, ndarray
 __all__ = [
     "NoValue",
     "dtype_of",
+    "holds",
     "is_array",
     "normalize_axis_index",
     "normalize_axis_tuple",
@@ -36,6 +37,14 @@ def operand(x: Any) -> ndarray:
     if type(x) is not numpy.ndarray and type(x) is not Scalar and hasattr(type(x), "__array_function__"):
         raise Unsupported(f"arrays of type {type(x).__name__} are left to NumPy")
     return _core.asarray(x)
+
+
+_HELD: dict[Any, numpy.dtype[Any]] = {float: numpy.dtype(numpy.float64), int: numpy.dtype(numpy.int64)}
+
+
+def holds(a: ndarray, value: Any) -> bool:
+    """Whether `value` is a number of Python's that an element of `a` holds as it is."""
+    return _HELD.get(type(value)) is a.dtype and (type(value) is float or -(1 << 63) <= value < 1 << 63)
 
 
 def target(out: Any) -> Any:

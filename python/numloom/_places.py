@@ -13,7 +13,7 @@ from . import _core
 from ._core import Unsupported, ndarray
 from ._creation import arange, ones, tri
 from ._fallback import native
-from ._operands import is_array, operand, result_dtype, target
+from ._operands import holds, is_array, operand, result_dtype, target
 
 # NumPy's own limit on operands of one call.
 _MOST_CHOICES = 60
@@ -78,7 +78,7 @@ def _axes(ndim: int, order: str) -> list[int]:
 
 @native
 def unravel_index(indices: Any, shape: Any, order: str = "C") -> Any:
-    if not is_array(indices) and numpy.ndim(indices) == 0:
+    if type(indices) is int or (not is_array(indices) and numpy.ndim(indices) == 0):
         return numpy.unravel_index(indices, shape, order)  # type: ignore[call-overload]
     at = _integers(indices)
     sizes = tuple(shape) if numpy.iterable(shape) else (shape,)
@@ -101,6 +101,8 @@ def _outside(at: ndarray, size: int) -> bool:
 
 @native
 def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: str = "C") -> Any:
+    if type(multi_index) is tuple and {int}.issuperset(map(type, multi_index)):
+        return numpy.ravel_multi_index(multi_index, dims, mode, order)  # type: ignore[call-overload]
     sizes = tuple(dims) if numpy.iterable(dims) else (dims,)
     sizes = tuple(operator.index(size) for size in sizes)
     plain = not any(is_array(part) or numpy.ndim(part) for part in multi_index)
@@ -155,6 +157,13 @@ def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
 def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
     if not isinstance(a, ndarray):
         raise Unsupported("not an array of ours")
+    if mode == "raise" and type(ind) is ndarray and a.ndim == ind.ndim == 1 and ind.dtype.kind == "i":
+        if type(a) is ndarray and a.size and holds(a, v):
+            try:
+                a[ind] = v
+            except ValueError:
+                raise Unsupported("an array that is read only") from None
+            return
     at, values = _integers(ind).ravel(), operand(v).ravel()
     if not a.size or not a.flags.writeable or not numpy.can_cast(values.dtype, a.dtype, "unsafe"):
         raise Unsupported("an error that NumPy words")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from typing import Any
 
 import numpy
 
 from . import _core
-from ._core import Unsupported, ndarray
+from ._core import Scalar, Unsupported, ndarray
 from ._creation import arange, array, diag, ones, vander, zeros, zeros_like
 from ._fallback import native
 from ._joining import concatenate
@@ -45,6 +46,9 @@ def _like(given: tuple[Any, ...], made: Any) -> Any:
 
 @native
 def polyval(p: Any, x: Any) -> Any:
+    made = _number(p, x)
+    if made is not None:
+        return made
     coefficients = _sequence(p)
     if isinstance(x, numpy.poly1d):
         y: Any = 0
@@ -54,6 +58,23 @@ def polyval(p: Any, x: Any) -> Any:
     for i in range(coefficients.shape[0]):
         y = y * x + coefficients[i]
     return y
+
+
+_FEW = 4096
+"""So many coefficients are read as numbers of Python's."""
+
+
+def _number(p: Any, x: Any) -> Any:
+    """The value at a number of Python's of coefficients at hand, in Python's floats; None if NumPy may warn."""
+    if type(p) is not ndarray or p.ndim != 1 or p.dtype.char != "d" or not 0 < p.size <= _FEW:
+        return None
+    if type(p[0]) is Scalar or not (type(x) is float or (type(x) is int and abs(x) <= 1 << 53)):
+        return None
+    y: Any = 0.0 if type(x) is float else 0
+    for c in p.tolist():
+        y = y * x + c
+    # What is finite at last was so all along.
+    return numpy.float64(y) if math.isfinite(y) and numpy.geterr()["under"] == "ignore" else None
 
 
 def _sum(a1: Any, a2: Any, subtract: bool) -> Any:

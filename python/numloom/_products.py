@@ -38,6 +38,14 @@ def outer(a: Any, b: Any, out: Any = None) -> Any:
 @native
 def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
     a, b = operand(a), operand(b)
+    if type(axes) is int and 0 <= axes <= a.ndim and axes <= b.ndim:
+        # The last axes of the one with the first of the other: both lie as they are multiplied.
+        outer, inner, rest = a.shape[: a.ndim - axes], b.shape[:axes], b.shape[axes:]
+        if a.shape[a.ndim - axes :] != inner:
+            raise ValueError("shape-mismatch for sum")
+        depth = math.prod(inner)
+        made = _core.dot(a.reshape(math.prod(outer), depth), b.reshape(depth, math.prod(rest)))
+        return made.reshape(outer + rest)
     try:
         left, right = axes
     except TypeError:

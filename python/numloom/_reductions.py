@@ -28,6 +28,8 @@ def sum(
     initial: Any = NoValue,
     where: Any = NoValue,
 ) -> Any:
+    if axis is dtype is out is None and keepdims is initial is where is NoValue:
+        return operand(a).sum()
     return operand(a).sum(
         axis=axis, dtype=dtype, out=target(out), **given(keepdims=keepdims, initial=initial, where=where)
     )
@@ -137,17 +139,24 @@ def std(
 
 @native
 def ptp(a: Any, axis: Any = None, out: Any = None, keepdims: Any = NoValue) -> Any:
-    a, kept = operand(a), given(keepdims=keepdims)
+    a = operand(a)
+    if axis is out is None and (keepdims is NoValue or keepdims is False):
+        return _core.subtract(a.max(), a.min())
+    kept = given(keepdims=keepdims)
     return _core.subtract(a.max(axis=axis, **kept), a.min(axis=axis, **kept), out=target(out))
 
 
 @native
 def argmax(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = NoValue) -> Any:
+    if out is None and keepdims is NoValue:
+        return operand(a).argmax() if axis is None else operand(a).argmax(axis)
     return operand(a).argmax(axis=axis, out=target(out), **given(keepdims=keepdims))
 
 
 @native
 def argmin(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = NoValue) -> Any:
+    if out is None and keepdims is NoValue:
+        return operand(a).argmin() if axis is None else operand(a).argmin(axis)
     return operand(a).argmin(axis=axis, out=target(out), **given(keepdims=keepdims))
 
 

@@ -40,11 +40,14 @@ def _rounded(a: ndarray, decimals: int, out: Any) -> Any:
         out[...] = a
         return out
     if decimals == 0:
-        return _core.rint(a, out=out)
+        return _core.rint(a) if out is None else _core.rint(a, out=out)
     factor = 10.0 ** builtins.abs(decimals)
     up, down = (_core.multiply, _core.divide) if decimals > 0 else (_core.divide, _core.multiply)
-    made = down(_core.rint(up(a, factor)), factor, out=out)
-    return made.astype(a.dtype) if kind in "iu" and out is None else made
+    scaled = _core.rint(up(a, factor))
+    if out is not None:
+        return down(scaled, factor, out=out)
+    made = down(scaled, factor)
+    return made.astype(a.dtype) if kind in "iu" else made
 
 
 @native

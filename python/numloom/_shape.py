@@ -13,7 +13,7 @@ import numpy
 from . import _core
 from ._core import Unsupported, ndarray
 from ._creation import arange, array
-from ._fallback import native
+from ._fallback import direct, native, on_host
 from ._operands import normalize_axis_index, normalize_axis_tuple, operand
 
 
@@ -85,19 +85,28 @@ def swapaxes(a: Any, axis1: int, axis2: int) -> Any:
     return operand(a).swapaxes(axis1, axis2)
 
 
-@native
+@direct
 def squeeze(a: Any, axis: Any = None) -> Any:
-    return operand(a).squeeze() if axis is None else operand(a).squeeze(axis=axis)
+    try:
+        return operand(a).squeeze() if axis is None else operand(a).squeeze(axis=axis)
+    except Unsupported:
+        pass
+    return on_host(numpy.squeeze, "squeeze", (a, axis), {})
 
 
 @native
 def expand_dims(a: Any, axis: Any) -> Any:
     a = operand(a)
+    if type(axis) is int:
+        sizes = a.shape
+        at = axis + len(sizes) + 1 if axis < 0 else axis
+        if 0 <= at <= len(sizes):
+            return a.reshape((*sizes[:at], 1, *sizes[at:]))
     axes = axis if type(axis) in (tuple, list) else (axis,)
     ndim = len(axes) + a.ndim
     axes = normalize_axis_tuple(axes, ndim)
-    sizes = iter(a.shape)
-    return a.reshape([1 if i in axes else next(sizes) for i in range(ndim)])
+    left = iter(a.shape)
+    return a.reshape([1 if i in axes else next(left) for i in range(ndim)])
 
 
 @native
@@ -124,14 +133,26 @@ def _each(arys: tuple[Any, ...], widen: Any) -> Any:
     return made[0] if len(made) == 1 else made
 
 
-@native
+@direct
 def atleast_1d(*arys: Any) -> Any:
-    return _each(arys, lambda a: a if a.ndim else a.reshape(1))
+    if len(arys) == 1 and type(arys[0]) is ndarray and arys[0].ndim:
+        return arys[0]
+    try:
+        return _each(arys, lambda a: a if a.ndim else a.reshape(1))
+    except Unsupported:
+        pass
+    return on_host(numpy.atleast_1d, "atleast_1d", arys, {})
 
 
-@native
+@direct
 def atleast_2d(*arys: Any) -> Any:
-    return _each(arys, lambda a: a if a.ndim >= 2 else a[None] if a.ndim else a.reshape(1, 1))
+    if len(arys) == 1 and type(arys[0]) is ndarray and arys[0].ndim:
+        return arys[0] if arys[0].ndim >= 2 else arys[0][None]
+    try:
+        return _each(arys, lambda a: a if a.ndim >= 2 else a[None] if a.ndim else a.reshape(1, 1))
+    except Unsupported:
+        pass
+    return on_host(numpy.atleast_2d, "atleast_2d", arys, {})
 
 
 @native
@@ -144,9 +165,18 @@ def atleast_3d(*arys: Any) -> Any:
     return _each(arys, widen)
 
 
-@native
+@direct
 def flip(m: Any, axis: Any = None) -> Any:
-    m = operand(m)
+    if axis is None and type(m) is ndarray and m.ndim == 1:
+        return m[::-1]
+    try:
+        return _flipped(operand(m), axis)
+    except Unsupported:
+        pass
+    return on_host(numpy.flip, "flip", (m, axis), {})
+
+
+def _flipped(m: ndarray, axis: Any) -> ndarray:
     axes = range(m.ndim) if axis is None else normalize_axis_tuple(axis, m.ndim)
     return m[tuple(slice(None, None, -1) if i in axes else slice(None) for i in range(m.ndim))] if m.ndim else m
 
@@ -191,7 +221,9 @@ def rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> Any:
 def roll(a: Any, shift: Any, axis: Any = None) -> Any:
     a = operand(a)
     if axis is None:
-        return roll(a.ravel(), shift, 0).reshape(a.shape)
+        flat = a if a.ndim == 1 else a.ravel()
+        made = _rolled(flat, shift) if type(shift) is int and a.size else roll(flat, shift, 0)
+        return made if flat is a else made.reshape(a.shape)
     axes = normalize_axis_tuple(axis, a.ndim, allow_duplicate=True)
     shifts: dict[int, int] = {}
     pairs = numpy.broadcast(shift, axes)
@@ -213,6 +245,17 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Any:
     made = _core.empty_like(a)
     for src, dst in moves:
         made[tuple(dst)] = a[tuple(src)]
+    return made
+
+
+def _rolled(a: ndarray, shift: int) -> ndarray:
+    """A line with its elements moved on by `shift` places, the last ones to the front."""
+    size = a.size
+    by = shift % size
+    made = _core.empty_like(a)
+    made[by:] = a[: size - by]
+    if by:
+        made[:by] = a[size - by :]
     return made
 
 
@@ -339,18 +382,20 @@ def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     return operand(a).diagonal(offset=offset, axis1=axis1, axis2=axis2)
 
 
-@native
+@direct
 def ndim(a: Any) -> int:
     return a.ndim if hasattr(a, "ndim") else numpy.ndim(a)
 
 
-@native
+@direct
 def shape(a: Any) -> tuple[int, ...]:
     return a.shape if hasattr(a, "shape") else numpy.shape(a)
 
 
-@native
+@direct
 def size(a: Any, axis: Any = None) -> int:
+    if axis is None and type(a) is ndarray:
+        return a.size
     a = a if hasattr(a, "shape") else numpy.asarray(a)
     axes: Sequence[int] = range(a.ndim) if axis is None else normalize_axis_tuple(axis, a.ndim)
     return math.prod(a.shape[i] for i in axes)

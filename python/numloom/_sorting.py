@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy
+from numpy._core.multiarray import _monotonicity
 
 from . import _core
 from ._core import Unsupported, ndarray
@@ -81,14 +82,15 @@ def sort_complex(a: Any) -> Any:
 def lexsort(keys: Any, axis: Any = -1) -> Any:
     if not isinstance(keys, (tuple, list, ndarray)) or len(keys) == 0:
         raise Unsupported("keys that NumPy reads")
-    each = [operand(keys[i]) for i in range(len(keys))]
-    if each[0].ndim == 0 or type(axis) is not int or any(key.shape != each[0].shape for key in each):
+    plain = type(keys) in (tuple, list) and {ndarray}.issuperset(map(type, keys))
+    each: Any = keys if plain else [operand(keys[i]) for i in range(len(keys))]
+    if each[0].ndim == 0 or type(axis) is not int or len({key.shape for key in each}) != 1:
         raise Unsupported("scalars, or an error that NumPy words")
     axis = normalize_axis_index(axis, each[0].ndim)
-    places = _core.sorting_places(each[0], axis)
+    places = argsort(each[0], axis)
     for key in each[1:]:
         # Stable, so that ties stay as the keys before have put them.
-        next_places = _core.sorting_places(_taken(key, places, axis), axis)
+        next_places = argsort(_taken(key, places, axis), axis)
         places = _taken(places, next_places, axis)
     return places
 
@@ -99,6 +101,8 @@ def _taken(x: ndarray, places: ndarray, axis: int) -> ndarray:
 
 def _kth(kth: Any, n: int) -> list[int]:
     """The places to put right, counted from the front; NumPy words what is wrong with them."""
+    if type(kth) is int and -n <= kth < n:
+        return [kth % n]
     if isinstance(kth, (ndarray, numpy.ndarray)):
         if kth.ndim > 1 or kth.dtype.kind not in "iu":
             raise Unsupported("an error that NumPy words")
@@ -145,12 +149,13 @@ def searchsorted(a: Any, v: Any, side: Any = "left", sorter: Any = None) -> Any:
 @native
 def digitize(x: Any, bins: Any, right: Any = False) -> Any:
     x, bins = operand(x), operand(bins)
-    edges = _core.to_numpy(bins)
     # Bins are few, and that they are in order is said in the call: NumPy says it.
-    numpy.digitize(numpy.empty(0, x.dtype), edges, right)
+    order: Any = _monotonicity(_core.to_numpy(bins))
+    if order == 0 or x.dtype.kind == "c":
+        raise Unsupported("an error that NumPy words")
     side = "left" if right else "right"
-    if edges.size > 1 and edges[0] > edges[-1]:
-        return edges.size - searchsorted(bins[::-1], x, side)
+    if order < 0:
+        return bins.size - searchsorted(bins[::-1], x, side)
     return searchsorted(bins, x, side)
 
 

@@ -10,12 +10,13 @@ import numpy.fft
 
 from numloom import _core
 from numloom._core import Unsupported, ndarray
-from numloom._creation import empty_like
 from numloom._fallback import native_in
 from numloom._operands import normalize_axis_index, operand, target
 
 native = native_in("fft.", numpy.fft)
 
+# The real and the complex numbers of each type.
+_KINDS = {char: (numpy.dtype(char.lower()), numpy.dtype(char.upper())) for char in "fdFD"}
 _SWAPPED = {"backward": "forward", None: "forward", "ortho": "ortho", "forward": "backward"}
 
 
@@ -49,19 +50,20 @@ def _transform(
     a: ndarray, n: Any, axis: Any, kind: str, norm: Any, out: Any, inverse: bool = False, own: bool = False
 ) -> ndarray:
     """The transform of `a` along one axis; `own`: `a` is a temporary that may be overwritten."""
-    n = operator.index(n)
+    if type(n) is not int:
+        n = operator.index(n)
     if n < 1:
         raise ValueError(f"Invalid number of FFT data points ({n}) specified.")
     if inverse:
         norm = _swapped(norm)
-    real = a.real.dtype
-    scale = _scale(norm, n, real)
+    real, whole = _KINDS[a.dtype.char]
+    scale = 1.0 if norm is None else _scale(norm, n, real)
     axis = normalize_axis_index(axis, a.ndim)
     if kind == "half" and a.dtype.kind == "c":
         raise Unsupported("an error that NumPy words")
     if kind == "real" and a.dtype.kind != "c":
-        a = a.astype(numpy.result_type(a.dtype, 1j))
-    dtype = real if kind == "real" else numpy.result_type(a.dtype, 1j)
+        a = a.astype(whole)
+    dtype = real if kind == "real" else whole
     shape = (*a.shape[:axis], n // 2 + 1 if kind == "half" else n, *a.shape[axis + 1 :])
     if out is not None:
         if len(out.shape) != a.ndim or out.shape[axis] != shape[axis]:
@@ -71,7 +73,7 @@ def _transform(
     elif own and a.shape == shape and a.dtype == dtype:
         out = a
     else:
-        out = empty_like(a, dtype=dtype, shape=shape)
+        out = _core.empty(shape, dtype) if len(shape) == 1 else _core.empty_like(a, dtype=dtype, shape=shape)
     if 0 not in shape:
         if a.shape[axis] == 0:
             out[...] = 0

@@ -40,6 +40,9 @@ def matrices(a: Any) -> tuple[ndarray, numpy.dtype[Any]]:
     a = operand(a)
     if a.ndim < 2:
         raise LinAlgError(f"{a.ndim}-dimensional array given. Array must be at least two-dimensional")
+    dtype = a.dtype
+    if dtype.char in "fdFD":
+        return a, dtype
     dtype = common_type(a)
     return (a if a.dtype is dtype else a.astype(dtype, copy=False)), dtype
 

@@ -33,6 +33,8 @@ def _squares(x: ndarray) -> Any:
 @native
 def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
     x = _inexact(x)
+    if type(axis) is int and ord is None and keepdims is False:
+        return _core.sqrt(_squares(x).sum(axis=axis))
     if axis is None and (ord is None or (ord in ("f", "fro") and x.ndim == 2) or (ord == 2 and x.ndim == 1)):
         return _core.sqrt(_squares(x).sum(keepdims=keepdims))
     if axis is None:
