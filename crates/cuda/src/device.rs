@@ -13,6 +13,7 @@ use crate::ops::{Functions, Libraries};
 use crate::plan::{Chip, MOST_THREADS};
 use crate::queue::Queue;
 use crate::timed;
+use crate::wait::Waits;
 use std::ffi::{CStr, CString, c_void};
 use std::path::PathBuf;
 use std::ptr::null_mut;
@@ -71,6 +72,7 @@ pub struct Device {
     pub(crate) scratch: Mutex<Scratch>,
     pub(crate) queue: Queue,
     kept: Mutex<Kept>,
+    pub(crate) waits: Waits,
 }
 
 // SAFETY: the driver's handles may be used from any thread; each call sets the context of its thread first.
@@ -212,6 +214,7 @@ impl Device {
             scratch: Mutex::new(Scratch::default()),
             queue,
             kept: Mutex::new(Kept::new(0)),
+            waits: Waits::default(),
         };
         device.enter();
         for k in 0..device.streams.len() {
@@ -477,9 +480,13 @@ impl Device {
         let code = unsafe { (self.driver.event_create)(&mut raw, if timed { 0 } else { NO_TIMING }) };
         self.driver.check("cuEventCreate", code)?;
         let event = Event { driver: self.driver.clone(), context: self.context, raw };
+        self.record_again(&event, lane).map(|()| event)
+    }
+
+    /// Moves an event to the end of what a lane was given.
+    pub(crate) fn record_again(&self, event: &Event, lane: Lane) -> Result<(), CudaError> {
         // SAFETY: both handles are alive.
-        self.driver.check("cuEventRecord", unsafe { (self.driver.event_record)(raw, self.stream(lane)) })?;
-        Ok(event)
+        self.driver.check("cuEventRecord", unsafe { (self.driver.event_record)(event.raw, self.stream(lane)) })
     }
 
     /// The compute stream as the driver knows it, with all in it that was asked for.
@@ -539,6 +546,9 @@ impl Device {
         if lane == Lane::Compute {
             self.start_waiting()?;
             self.queue.waited();
+        }
+        if self.ask_for_a_while(lane)? {
+            return Ok(());
         }
         // SAFETY: the stream is ours.
         self.driver.check("cuStreamSynchronize", unsafe { (self.driver.stream_wait)(self.stream(lane)) })
@@ -648,6 +658,7 @@ impl Drop for Device {
         let _ = self.give_up_kept();
         let _ = self.wait();
         self.queue.clear();
+        self.waits.clear();
         self.kernels.clear();
         self.functions.clear();
         self.libraries.close();
@@ -681,7 +692,9 @@ impl Event {
     }
 
     pub fn wait(&self) -> Result<(), CudaError> {
-        enter(&self.driver, self.context);
+        if self.ask_for_a_while()? {
+            return Ok(());
+        }
         // SAFETY: the event is alive.
         self.driver.check("cuEventSynchronize", unsafe { (self.driver.event_wait)(self.raw) })
     }

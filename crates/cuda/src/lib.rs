@@ -22,6 +22,7 @@ mod settled;
 mod show;
 pub mod structure;
 mod timed;
+mod wait;
 
 pub use compile::{Compiler, default_cache};
 pub use device::{Device, Event, Lane, Options, Pinned, Place, Properties, Rows};

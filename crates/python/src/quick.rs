@@ -277,19 +277,58 @@ pub fn into(
     Some(fperr::check(target.py(), flags, op.name()))
 }
 
-/// `where(condition, x, y)` of small arrays.
+/// `where(condition, x, y)` of small arrays, or of large ones of one shape.
 pub fn choose(condition: &Bound<'_, PyAny>, x: &Bound<'_, PyAny>, y: &Bound<'_, PyAny>) -> Option<PyResult<Py<PyAny>>> {
-    // SAFETY: as in `binary`.
-    let (mask, x, y) = unsafe { (&peek(condition)?.array, Quick::read(x)?, Quick::read(y)?) };
-    let dtype = match (&x, &y) {
-        (Quick::Array(a), Quick::Array(b)) if a.view.dtype == b.view.dtype => a.view.dtype,
-        (Quick::Array(a), Quick::Float(_)) | (Quick::Float(_), Quick::Array(a)) if a.view.dtype.is_inexact() => {
-            a.view.dtype
-        }
-        _ => return None,
+    let py = condition.py();
+    // SAFETY: nothing below runs Python code before the operands are done with.
+    let chosen = unsafe { Choice::read(condition, x, y)? };
+    if !record::is_large(chosen.mask) {
+        let made = record::select_new(chosen.mask, chosen.ins[0], chosen.ins[1], chosen.dtype)?;
+        return Some(handle::wrap(py, made));
+    }
+    // Looking for the user's line may run Python code, so the operands are read again.
+    let at = Watch::new(py).here();
+    // SAFETY: as above.
+    let Choice { mask, ins, dtype } = unsafe { Choice::read(condition, x, y)? };
+    let fits = |i: &Operand| match i {
+        Operand::Array(a) => is_alike(a, mask),
+        Operand::Value(_) => true,
     };
-    let made = record::select_new(mask, x.operand(dtype)?, y.operand(dtype)?, dtype)?;
-    Some(handle::wrap(condition.py(), made))
+    if mask.view.dtype != DType::Bool || !is_alike(mask, mask) || !ins.iter().all(fits) {
+        return None;
+    }
+    let done = record::empty(dtype, &mask.view.shape, Order::C, || at).and_then(|out| {
+        record::map(MapOp::Select, &[Operand::Array(mask), ins[0], ins[1]], &[&out], None, || at)?;
+        Ok(out)
+    });
+    Some(done.map_err(|e| errors::raise(py, e)).and_then(|out| handle::wrap(py, out)))
+}
+
+/// The operands of `where`: arrays of one type, or one and numbers.
+struct Choice<'a> {
+    mask: &'a Array,
+    ins: [Operand<'a>; 2],
+    dtype: DType,
+}
+
+impl<'a> Choice<'a> {
+    /// # Safety
+    /// As for `peek`.
+    unsafe fn read(
+        condition: &'a Bound<'_, PyAny>,
+        x: &'a Bound<'_, PyAny>,
+        y: &'a Bound<'_, PyAny>,
+    ) -> Option<Choice<'a>> {
+        let (mask, x, y) = (&peek(condition)?.array, Quick::read(x)?, Quick::read(y)?);
+        let dtype = match (&x, &y) {
+            (Quick::Array(a), Quick::Array(b)) if a.view.dtype == b.view.dtype => a.view.dtype,
+            (Quick::Array(a), Quick::Float(_)) | (Quick::Float(_), Quick::Array(a)) if a.view.dtype.is_inexact() => {
+                a.view.dtype
+            }
+            _ => return None,
+        };
+        Some(Choice { mask, ins: [x.operand(dtype)?, y.operand(dtype)?], dtype })
+    }
 }
 
 /// The product of two small vectors, of a matrix and a vector, or of two matrices.
