@@ -50,6 +50,15 @@ MORE = {
             a = rr / (y @ p); rr = a * rr + 1 - a
         numpy.asarray(w)
     """,
+    "deferred cg": """
+        a, b = random((4 * SIDE, 4 * SIDE)) + 4 * SIDE * numpy.eye(4 * SIDE), random(4 * SIDE)
+        for again in range(3):
+            x = np.zeros_like(b); r = b - a @ x; p, rr = r, r @ r
+            for _ in range(19):
+                q = a @ p; alpha = rr / (p @ q); x = x + alpha * p; r = r - alpha * q; new = r @ r
+                p = r + (new / rr) * p; rr = new
+            numpy.asarray(x)
+    """,
     "random": """
         z = np.random.default_rng(7).standard_normal(LENGTH)
         s = 100 * np.exp(0.2 * z - 0.02); (np.maximum(s - 105, 0).mean() * 0.95, z.std(), np.sort(z), z[z > 1].sum())

@@ -221,3 +221,8 @@ pub trait LibraryOp: Send + Sync {
         false
     }
 }
+
+/// Looks for the libraries that operations will ask for, so that the first that does need not wait.
+pub fn look_for_libraries() {
+    let _ = numloom_blas::get();
+}

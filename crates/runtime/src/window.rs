@@ -316,6 +316,7 @@ impl Window {
 
     /// The utility thread: flushes long windows while Python records on, and windows that stand still.
     fn tend(&self) {
+        numloom_library::look_for_libraries();
         let limit = numloom_config::current().window_size;
         // With a single core there is no worker: this thread runs what nobody waits for.
         let alone = numloom_config::current().cpus == 1;
