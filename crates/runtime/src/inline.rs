@@ -136,13 +136,11 @@ pub fn map_new(op: ScalarOp, lp: u8, ins: &[Operand]) -> Option<Result<(Array, u
         *arg = match i {
             Operand::Value(v) if v.dtype == want => In { ptr: v.bytes.as_ptr(), step: 0 },
             Operand::Value(_) => return None,
-            Operand::Array(a) if a.view.ndim() > 1 => match dense_run(a, want, &like.view.shape) {
-                Some(run) => run,
-                None => return boxes::map_new(op, lp, ins),
-            },
-            Operand::Array(a) if like.view.ndim() > 1 && a.view.ndim() == 1 => return boxes::map_new(op, lp, ins),
             Operand::Array(a) => match dense_run(a, want, &like.view.shape) {
                 Some(run) => run,
+                // What is not there is recorded.
+                None if near::there(a).is_none() => return None,
+                None if a.view.ndim() > 1 || like.view.ndim() > 1 => return boxes::map_new(op, lp, ins),
                 None => return lines_new(op, lp, ins, like).or_else(|| boxes::map_new(op, lp, ins)),
             },
         };
