@@ -261,3 +261,18 @@ def test_an_index_of_more_elements_than_can_be_counted():
     with pytest.raises(ValueError, match="iterator is too large"):
         x[np.ix_(far, far, far, far, far)]
     assert float(x.sum()) == 243
+
+
+def test_classes_derived_from_ours_are_refused_with_what_to_do():
+    class Mine(np.ndarray):
+        pass
+
+    for make in (lambda: Mine((3,)), lambda: np.arange(3).view(Mine), lambda: np.arange(3).view(type=Mine)):
+        with pytest.raises(TypeError, match="derive it from numpy.ndarray"):
+            make()
+
+    class Theirs(numpy.ndarray):
+        pass
+
+    x = np.arange(3.0).view(Theirs)
+    assert type(x) is Theirs and type(x + 1) is Theirs and type(np.sin(x)) is Theirs

@@ -4,7 +4,9 @@ use crate::numpy_api::api;
 use crate::{convert, errors, object};
 use numloom_ir::View;
 use numloom_runtime::{Array, record};
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
+use pyo3::types::PyType;
 
 #[pyclass(name = "ndarray", module = "numloom", subclass, weakref)]
 pub struct NdArray {
@@ -104,4 +106,19 @@ pub fn sized(handle: &Bound<'_, NdArray>) -> PyResult<Array> {
         }
     }
     Ok(array)
+}
+
+/// Refuses a class that is derived from ours: results would be of our class all the same. Classes derived from NumPy's are
+/// NumPy's business.
+pub fn refuse_derived(class: &Bound<'_, PyAny>) -> PyResult<()> {
+    let Ok(class) = class.cast::<PyType>() else { return Ok(()) };
+    let ours = class.py().get_type::<NdArray>();
+    if class.is(&ours) || !class.is_subclass(&ours)? {
+        return Ok(());
+    }
+    Err(PyTypeError::new_err(format!(
+        "{} is derived from numloom.ndarray, whose operations give arrays of that class alone; derive it from numpy.ndarray: \
+         numloom's functions take such arrays and leave them to NumPy",
+        class.name()?
+    )))
 }

@@ -320,6 +320,7 @@ impl NdArray {
         let py = slf.py();
         let array = handle::sized(slf)?;
         let ours = py.get_type::<NdArray>();
+        [dtype, r#type].into_iter().flatten().try_for_each(handle::refuse_derived)?;
         let Some(wanted) = dtype.filter(|d| !d.is_none() && !d.is(&ours)) else {
             return match r#type.filter(|t| !t.is_none() && !t.is(&ours)) {
                 None => handle::wrap_view(slf, array),

@@ -10,6 +10,7 @@ use numloom_runtime::{Array, MapOp, Operand, record};
 use pyo3::ffi;
 use pyo3::prelude::*;
 use smallvec::SmallVec;
+use std::sync::Arc;
 
 /// One part of an index, before it is held against an axis.
 #[derive(Clone, Copy)]
@@ -361,6 +362,8 @@ fn set_plain(x: &Bound<'_, NdArray>, parts: &[Plain], value: &Bound<'_, PyAny>) 
     // SAFETY: as in `get`.
     match unsafe { peek(value) } {
         None => number(value, array.view.dtype).is_some_and(|v| copy(Operand::Value(v), &to)),
+        // What `x[1:] += y` comes to in the end.
+        Some(from) if Arc::ptr_eq(&from.array.store, &to.store) && from.array.view == to.view => true,
         Some(from) => {
             let alike = from.array.view.shape == to.view.shape && from.array.view.dtype == to.view.dtype;
             alike && copy(Operand::Array(&from.array), &to)
