@@ -15,6 +15,7 @@ mod host_copy;
 mod inline;
 mod operation;
 mod prompt;
+mod recent;
 pub mod record;
 mod rows;
 mod small;

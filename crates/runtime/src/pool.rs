@@ -4,17 +4,17 @@
 use crate::ledger;
 use crate::memory::{self, Memory, NoMemory};
 use crate::profile::{Doing, Lane, Span};
+use crate::recent;
 use crate::region::Region;
 use crate::reserved;
 use crate::spill;
 use numloom_threads::{Blocks, Source};
-use std::alloc::Layout;
 use std::sync::LazyLock;
 
 /// Blocks of at least this many bytes are mapped by the pool itself; smaller ones come from the heap.
 const MAPPED: usize = 256 << 10;
 const HUGE_PAGE: usize = 2 << 20;
-const ALIGN: usize = 64;
+pub const ALIGN: usize = 64;
 
 static BLOCKS: Blocks<System> = Blocks::new(System);
 
@@ -121,8 +121,8 @@ pub unsafe fn free_in(memory: Memory, ptr: *mut u8, nbytes: usize) {
 pub unsafe fn free(ptr: *mut u8, nbytes: usize) {
     let size = rounded(nbytes);
     if size < MAPPED {
-        // SAFETY: same layout as in `heap`.
-        unsafe { std::alloc::dealloc(ptr, Layout::from_size_align_unchecked(size, ALIGN)) };
+        // SAFETY: from `heap` of the same size.
+        unsafe { recent::give(ptr, size) };
     } else {
         // SAFETY: a mapped block, from `take` of the same size.
         unsafe { BLOCKS.give(ptr, size) };
@@ -131,8 +131,7 @@ pub unsafe fn free(ptr: *mut u8, nbytes: usize) {
 }
 
 fn heap(size: usize) -> Option<*mut u8> {
-    // SAFETY: the size is not zero and the alignment is a power of two.
-    let p = unsafe { std::alloc::alloc(Layout::from_size_align_unchecked(size, ALIGN)) };
+    let p = recent::take(size);
     (!p.is_null()).then_some(p)
 }
 
