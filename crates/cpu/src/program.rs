@@ -22,7 +22,7 @@ pub enum Layout {
 }
 
 /// Operations of a segment that depend on one another, one by one. The processor looks a few hundred instructions ahead, so
-/// it works on several elements at once only where the way of one is shorter than that: a hundred rounds of nine operations
+/// it works on several elements at once only where the way of one is shorter than that. A hundred rounds of nine operations
 /// on 40,000 elements took half as long again in long segments.
 const DEEPEST: u32 = 16;
 
