@@ -4,7 +4,7 @@
 use crate::array::Array;
 use crate::error::ExecError;
 use crate::inline::{SMALL, is_part_of_many, room};
-use crate::lines::{are_dense, gather_box, slot, steps};
+use crate::lines::{gather_box, slot};
 use crate::near;
 use crate::prompt;
 use crate::record::Operand;
@@ -28,8 +28,8 @@ pub fn map_new(op: ScalarOp, lp: u8, ins: &[Operand]) -> Option<Result<(Array, u
     if n == 0 || !prompt::runs_at_once(n) || is_part_of_many(ins, n) {
         return None;
     }
-    let all = arrays.map(|a| steps(&a.view, &shape)).collect::<Option<SmallVec<[Strides; 2]>>>()?;
-    let of: SmallVec<[&Strides; 2]> = all.iter().collect();
+    let all = arrays.map(|a| a.view.broadcast_to(&shape)).collect::<Option<SmallVec<[View; 2]>>>()?;
+    let of: SmallVec<[&Strides; 2]> = all.iter().map(|v| &v.strides).collect();
     let strides = keep_order_strides(dtype.size(), &shape, &of);
     // The axes, from the outermost of the result inwards.
     let mut axes: Dims = (0..shape.len()).collect();
@@ -48,10 +48,8 @@ pub fn map_new(op: ScalarOp, lp: u8, ins: &[Operand]) -> Option<Result<(Array, u
             Operand::Value(v) if v.dtype == want => Given::Value(v.bytes.as_ptr()),
             Operand::Value(_) => return None,
             Operand::Array(a) => {
-                let (from, given) = (near::there(a)?, all.next()?);
-                let steps: Strides = axes.iter().map(|&axis| given[axis]).collect();
-                let dense = are_dense(a.view.dtype.size(), &extents, &steps);
-                Given::Box { from: from.ptr, dtype: a.view.dtype, steps, dense }
+                let (from, view) = (near::there(a)?, all.next()?.transpose(&axes));
+                Given::Box { from: from.ptr, dense: view.is_c_contiguous(), dtype: view.dtype, steps: view.strides }
             }
         });
     }

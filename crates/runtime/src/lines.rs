@@ -3,9 +3,8 @@
 use crate::array::Array;
 use crate::inline::{SMALL, dense_run};
 use crate::near;
-use numloom_ir::{DType, Strides, View};
+use numloom_ir::{DType, View};
 use numloom_loops::{BLOCK, BlockFn, In, Line, gather, scatter, spread, turn};
-use smallvec::SmallVec;
 use std::mem::MaybeUninit;
 
 const SLOTS: usize = 7;
@@ -38,37 +37,10 @@ pub fn copied(a: &Array, dtype: DType, shape: &[usize], k: usize) -> Option<In> 
         if a.view.shape.as_slice() == shape {
             gather_box(size, shape, &a.view.strides, from.ptr, slot);
         } else {
-            gather_box(size, shape, &steps(&a.view, shape)?, from.ptr, slot);
+            gather_box(size, shape, &a.view.broadcast_to(shape)?.strides, from.ptr, slot);
         }
     }
     Some(In { ptr: slot, step: size })
-}
-
-/// The strides of a view broadcast to a shape.
-pub fn steps(v: &View, shape: &[usize]) -> Option<Strides> {
-    let skip = shape.len().checked_sub(v.ndim())?;
-    let mut steps: Strides = SmallVec::from_elem(0, shape.len());
-    for (axis, (&n, &step)) in v.shape.iter().zip(&v.strides).enumerate() {
-        match n == shape[skip + axis] {
-            true => steps[skip + axis] = step,
-            false if n == 1 => {}
-            false => return None,
-        }
-    }
-    Some(steps)
-}
-
-/// Whether elements these steps apart lie one after another, in C order.
-#[inline]
-pub fn are_dense(size: usize, shape: &[usize], steps: &[isize]) -> bool {
-    let mut next = size as isize;
-    for (&n, &step) in shape.iter().zip(steps).rev() {
-        if n > 1 && step != next {
-            return false;
-        }
-        next *= n as isize;
-    }
-    true
 }
 
 /// Rows and columns from which on a matrix is turned in squares.
