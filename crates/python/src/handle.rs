@@ -108,7 +108,7 @@ pub fn sized(handle: &Bound<'_, NdArray>) -> PyResult<Array> {
     Ok(array)
 }
 
-/// Refuses a class that is derived from ours: results would be of our class all the same. Classes derived from NumPy's are
+/// Refuses a class that is derived from ours as the class of a view: results would be of our class all the same. Classes derived from NumPy's are
 /// NumPy's business.
 pub fn refuse_derived(class: &Bound<'_, PyAny>) -> PyResult<()> {
     let Ok(class) = class.cast::<PyType>() else { return Ok(()) };

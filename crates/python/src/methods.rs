@@ -137,11 +137,9 @@ fn one_value(slf: &Bound<'_, NdArray>) -> PyResult<Value> {
 #[pymethods]
 impl NdArray {
     #[new]
-    #[classmethod]
     #[allow(clippy::new_ret_no_self)] // Python's constructor may answer with an array of NumPy's
     #[pyo3(signature = (shape, dtype=None, buffer=None, offset=0, strides=None, order=None))]
     fn new(
-        cls: &Bound<'_, pyo3::types::PyType>,
         shape: &Bound<'_, PyAny>,
         dtype: Option<&Bound<'_, PyAny>>,
         buffer: Option<&Bound<'_, PyAny>>,
@@ -150,7 +148,6 @@ impl NdArray {
         order: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Py<PyAny>> {
         let py = shape.py();
-        handle::refuse_derived(cls.as_any())?;
         let plain = [buffer, strides].iter().flatten().all(|o| o.is_none());
         if plain {
             match create::empty_array(shape, dtype, order) {
