@@ -26,12 +26,12 @@ GROUPS = [
         "Subclasses of `ndarray`",
         "`x.view(Subclass)` and what follows from it: a Numloom array has one class. Subclasses stay with NumPy.",
         r"(?i)subclass|subok|ArrayFinalize|TestKron::test_return_type",
-        r"array of references",
+        r"array of references|is derived from numloom",
     ),
     (
         "Signatures and documentation",
-        "Functions are Python's, where NumPy's are written in C and cannot be inspected; the docstrings of ufuncs are "
-        "NumPy's and cannot be set.",
+        "Some functions are Python's where NumPy's are built in, and the other way round: those cannot be inspected; the "
+        "docstrings of ufuncs are NumPy's and cannot be set.",
         r"(?i)signature|newdoc|docstring",
         r"_ParameterKind|__text_signature__",
     ),

@@ -7,6 +7,7 @@ use crate::walk::{Walk, ensure, ensure_operands, piece, pieces, without};
 use crate::{Args, Form, LibraryError, LibraryOp};
 use numloom_ir::{DType, Dims, Strides};
 use smallvec::{SmallVec, smallvec};
+use std::mem::MaybeUninit;
 use std::ops::Range;
 
 /// Indices (int64) of the extremes along `axis`, or in the flattened input (C order) for `None`.
@@ -154,7 +155,8 @@ impl ArgReduce {
                 walk.seek(tile / blocks);
                 let start = x.ptr.offset(walk.offsets[0] + columns.start as isize * across);
                 let down = self.axis.map_or(0, |a| x.strides[a]);
-                let found = extreme_columns::<T, MAX>(start, across, down, columns.len(), plan.len);
+                let mut found = [0; COLUMNS];
+                extreme_columns::<T, MAX>(start, across, down, plan.len, &mut found[..columns.len()]);
                 for (j, column) in columns.enumerate() {
                     put(walk.offsets[1] + column as isize * out_across, found[j] as usize);
                 }
@@ -303,39 +305,81 @@ fn extreme_block<T: Element, const MAX: bool>(block: &[T], start: T) -> (T, bool
     (lines.remainder().iter().fold(lanes[0], |a, &b| further(a, b)), nan)
 }
 
-/// The places of the extremes of `columns` lanes side by side, row by row.
+/// The places of the extremes of at most `COLUMNS` lanes side by side, row by row.
 unsafe fn extreme_columns<T: Element, const MAX: bool>(
     start: *const u8,
     across: isize,
     down: isize,
-    columns: usize,
     len: usize,
-) -> [i64; COLUMNS] {
-    let mut best = [T::ZERO; COLUMNS];
-    let mut found = [0i64; COLUMNS];
-    let mut buffer = [T::ZERO; COLUMNS];
-    read_run(T::DTYPE, start, across, best.as_mut_ptr(), columns);
-    for row in 1..len {
-        let from = start.offset(row as isize * down);
-        let values = if across == size_of::<T>() as isize && from.cast::<T>().is_aligned() {
-            from as *const T
-        } else {
-            read_run(T::DTYPE, from, across, buffer.as_mut_ptr(), columns);
-            buffer.as_ptr()
-        };
-        vectorized(
-            #[inline(always)]
-            || {
-                for j in 0..columns {
-                    let v = *values.add(j);
-                    let better = beats::<T, MAX>(v, best[j]);
-                    best[j] = if better { v } else { best[j] };
-                    found[j] = if better { row as i64 } else { found[j] };
+    found: &mut [i64],
+) {
+    let columns = found.len();
+    let mut best = [const { MaybeUninit::<T>::uninit() }; COLUMNS];
+    let mut buffer = [const { MaybeUninit::<T>::uninit() }; COLUMNS];
+    let (best, buffer) = (best.as_mut_ptr().cast::<T>(), buffer.as_mut_ptr().cast::<T>());
+    read_run(T::DTYPE, start, across, best, columns);
+    found.fill(0);
+    let dense = across == size_of::<T>() as isize && start.cast::<T>().is_aligned() && down % align_of::<T>() as isize == 0;
+    vectorized(
+        #[inline(always)]
+        || {
+            for row in 1..len {
+                let from = start.offset(row as isize * down);
+                let values = match dense {
+                    true => from as *const T,
+                    false => {
+                        read_run(T::DTYPE, from, across, buffer, columns);
+                        buffer.cast_const()
+                    }
+                };
+                for (j, found) in found.iter_mut().enumerate() {
+                    let (v, known) = (*values.add(j), *best.add(j));
+                    let better = beats::<T, MAX>(v, known);
+                    *best.add(j) = if better { v } else { known };
+                    *found = if better { row as i64 } else { *found };
                 }
-            },
-        );
-    }
-    found
+            }
+        },
+    );
+}
+
+/// Columns that are gone down together by `extremes_down`.
+pub const TOGETHER: usize = 16;
+
+/// The first places of the extremes of the columns of a small matrix whose rows lie one after another: at least one row,
+/// and at least `TOGETHER` columns.
+///
+/// # Safety
+/// `from` points to `rows` times as many elements of `dtype` as there are places.
+pub unsafe fn extremes_down(dtype: DType, max: bool, from: *const u8, rows: usize, places: &mut [i64]) {
+    with_type!(dtype, T => {
+        let from = from.cast::<T>();
+        if max { down::<T, true>(from, rows, places) } else { down::<T, false>(from, rows, places) }
+    })
+}
+
+unsafe fn down<T: Element, const MAX: bool>(from: *const T, rows: usize, places: &mut [i64]) {
+    let columns = places.len();
+    vectorized(
+        #[inline(always)]
+        || {
+            for first in (0..columns).step_by(TOGETHER) {
+                // The last columns may come twice: that changes nothing.
+                let first = first.min(columns - TOGETHER);
+                let at = |row: usize| from.add(row * columns + first).cast::<[T; TOGETHER]>().read_unaligned();
+                let (mut best, mut found) = (at(0), [0; TOGETHER]);
+                for row in 1..rows {
+                    let values = at(row);
+                    for j in 0..TOGETHER {
+                        let better = beats::<T, MAX>(values[j], best[j]);
+                        best[j] = if better { values[j] } else { best[j] };
+                        found[j] = if better { row as i64 } else { found[j] };
+                    }
+                }
+                places[first..first + TOGETHER].copy_from_slice(&found);
+            }
+        },
+    )
 }
 
 impl LibraryOp for ArgReduce {

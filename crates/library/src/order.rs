@@ -7,6 +7,7 @@ use crate::run::{Room, Run};
 use crate::sort_key::{Codec, Keyed, ShortPlaces, with_keyed};
 use crate::vector::vectorized;
 use numloom_ir::DType;
+use smallvec::SmallVec;
 
 /// Sorts `n` elements; zeros and NaNs that sort as equal may change places.
 ///
@@ -154,6 +155,34 @@ pub unsafe fn places_few(dtype: DType, run: Run, to: *mut i64) -> bool {
         places_dense::<T>(run.slice(&mut room).as_ptr(), run.len, to);
         true
     }, false)
+}
+
+/// The places that sort a few rows by several keys, the last of them first; answers whether their types have keys.
+///
+/// # Safety
+/// As for `places_few`; all runs are of one length.
+pub unsafe fn lex_places_few(keys: &[(DType, Run)], to: *mut i64) -> bool {
+    let Some((&(dtype, run), others)) = keys.split_first() else { return false };
+    if !places_few(dtype, run, to) {
+        return false;
+    }
+    let places = std::slice::from_raw_parts_mut(to, run.len);
+    for &(dtype, key) in others {
+        let mut next: Room<i64> = SmallVec::from_elem(0, key.len);
+        let sorted = with_keyed!(dtype, T => {
+            // Stable, so that ties stay as the keys before have put them.
+            let taken: Room<T> =
+                places.iter().map(|&p| key.ptr.offset(p as isize * key.step).cast::<T>().read_unaligned()).collect();
+            places_dense::<T>(taken.as_ptr(), key.len, next.as_mut_ptr());
+            true
+        }, false);
+        if !sorted {
+            return false;
+        }
+        next.iter_mut().for_each(|p| *p = places[*p as usize]);
+        places.copy_from_slice(&next);
+    }
+    true
 }
 
 /// Sorts a few elements into `to` and keeps the first of each that are equal, NaNs among them; answers how many there

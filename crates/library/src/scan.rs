@@ -268,6 +268,22 @@ impl Lane<'_> {
     }
 }
 
+/// All the folds of the first of a few elements, `n >= 1`, from left to right.
+///
+/// # Safety
+/// `from` is readable and `to` writeable memory of `n` elements of `dtype`, which the fold fits.
+pub unsafe fn scan_few(fold: &Fold, dtype: DType, from: *const u8, n: usize, to: *mut u8) {
+    with_fold!(*fold, dtype, T, f => {
+        let (from, to) = (from.cast::<T>(), to.cast::<T>());
+        let mut acc = from.read_unaligned();
+        to.write_unaligned(acc);
+        for i in 1..n {
+            acc = f.combine(acc, from.add(i).read_unaligned());
+            to.add(i).write_unaligned(acc);
+        }
+    })
+}
+
 /// The fold of `n >= 1` inputs of dtype `from`, `step` bytes apart: strictly from left to right if `in_order`,
 /// else in several running folds side by side.
 ///

@@ -7,14 +7,18 @@ use crate::chunks::{CHUNK, ChunkLoop, in_chunks};
 use crate::element::Element;
 use crate::isa::{Isa, for_each_isa};
 use crate::kernels;
-use crate::map::{Feed, Two};
+use crate::map::{Feed, Two, TwoToTwo};
 use crate::{BlockFn, In};
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 
-/// Which part of a division a loop writes, from the truncated quotient and what is left.
-pub(crate) trait Part<T: Element>: Two<T, T, Out = T> {
-    fn of(quotient: T, rest: T, divisor: T) -> T;
+/// Which parts of a division a loop writes, from the truncated quotient and what is left.
+pub(crate) trait Part<T: Element>: 'static {
+    const OUTS: usize = 1;
+    /// All of them; of one, both are the same.
+    fn of(quotient: T, rest: T, divisor: T) -> [T; 2];
+    /// The same one by one, whatever the operands.
+    fn with_care(a: T, b: T, flags: &mut u8) -> [T; 2];
 }
 
 /// Integers of 64 bits.
@@ -47,10 +51,17 @@ macro_rules! long {
             }
         }
 
-        impl Part<$t> for kernels::Fmod {
+        impl Part<$t> for kernels::Divmod {
+            const OUTS: usize = 2;
+
             #[inline(always)]
-            fn of(_: $t, rest: $t, _: $t) -> $t {
-                rest
+            fn of(quotient: $t, rest: $t, divisor: $t) -> [$t; 2] {
+                let [floor, _] = kernels::FloorDivide::of(quotient, rest, divisor);
+                [floor, kernels::Remainder::of(quotient, rest, divisor)[0]]
+            }
+
+            fn with_care(a: $t, b: $t, flags: &mut u8) -> [$t; 2] {
+                <kernels::Divmod as TwoToTwo<$t>>::call(a, b, flags).into()
             }
         }
     };
@@ -63,8 +74,12 @@ macro_rules! parts {
     ($($k:ident: $t:ty, |$quotient:ident, $rest:ident, $divisor:ident| $part:expr;)*) => { $(
         impl Part<$t> for kernels::$k {
             #[inline(always)]
-            fn of($quotient: $t, $rest: $t, $divisor: $t) -> $t {
-                $part
+            fn of($quotient: $t, $rest: $t, $divisor: $t) -> [$t; 2] {
+                [$part; 2]
+            }
+
+            fn with_care(a: $t, b: $t, flags: &mut u8) -> [$t; 2] {
+                [<kernels::$k as Two<$t, $t>>::call(a, b, flags); 2]
             }
         }
     )* };
@@ -81,9 +96,11 @@ parts! {
     FloorDivide: u64, |quotient, _rest, _divisor| quotient;
     Remainder: i64, |_quotient, rest, divisor| rest + (divisor & -crosses(rest, divisor));
     Remainder: u64, |_quotient, rest, _divisor| rest;
+    Fmod: i64, |_quotient, rest, _divisor| rest;
+    Fmod: u64, |_quotient, rest, _divisor| rest;
 }
 
-/// A loop that writes `K`'s part of a division.
+/// A loop that writes `K`'s parts of a division.
 struct Parts<K> {
     flags: u8,
     part: PhantomData<K>,
@@ -91,7 +108,7 @@ struct Parts<K> {
 
 impl<T: Long, K: Part<T>> ChunkLoop<T> for Parts<K> {
     const ONE: T = T::ONE;
-    const OUTS: usize = 1;
+    const OUTS: usize = K::OUTS;
 
     #[inline(always)]
     unsafe fn chunk(&mut self, a: impl Feed<T>, b: impl Feed<T>, outs: [*mut T; 2]) {
@@ -101,23 +118,30 @@ impl<T: Long, K: Part<T>> ChunkLoop<T> for Parts<K> {
             zeros |= (b.get(j) == T::ZERO) as u64;
         }
         if excess | zeros != 0 {
-            return one_by_one::<T, K>(a, b, outs[0], &mut self.flags);
+            return one_by_one::<T, K>(a, b, outs, &mut self.flags);
         }
-        let mut parts = [const { MaybeUninit::<T>::uninit() }; CHUNK];
+        let mut parts = [[const { MaybeUninit::<T>::uninit() }; CHUNK]; 2];
         for j in 0..CHUNK {
             let (x, y) = (a.get(j), b.get(j));
             let (quotient, rest) = x.divided(y);
-            parts[j].write(K::of(quotient, rest, y));
+            let [first, second] = K::of(quotient, rest, y);
+            parts[0][j].write(first);
+            parts[1][j].write(second);
         }
-        std::ptr::copy_nonoverlapping(parts.as_ptr().cast::<u8>(), outs[0].cast(), size_of::<[T; CHUNK]>());
+        for k in 0..K::OUTS {
+            std::ptr::copy_nonoverlapping(parts[k].as_ptr().cast::<u8>(), outs[k].cast(), size_of::<[T; CHUNK]>());
+        }
     }
 }
 
 /// A call, because in vectors both ways would run.
 #[inline(never)]
-unsafe fn one_by_one<T: Long, K: Part<T>>(a: impl Feed<T>, b: impl Feed<T>, out: *mut T, flags: &mut u8) {
+unsafe fn one_by_one<T: Long, K: Part<T>>(a: impl Feed<T>, b: impl Feed<T>, outs: [*mut T; 2], flags: &mut u8) {
     for j in 0..CHUNK {
-        out.add(j).write_unaligned(K::call(a.get(j), b.get(j), flags));
+        let parts = K::with_care(a.get(j), b.get(j), flags);
+        for k in 0..K::OUTS {
+            outs[k].add(j).write_unaligned(parts[k]);
+        }
     }
 }
 

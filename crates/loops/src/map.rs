@@ -270,6 +270,54 @@ unsafe fn two_scalar<A: Element, B: Element, K: Two<A, B>>(n: usize, ins: *const
     flags
 }
 
+/// Two results for each element, a chunk at a time as in `fill`.
+#[inline(always)]
+unsafe fn fill_pairs<A: Element, B: Element>(
+    n: usize,
+    outs: *const *mut u8,
+    at: impl Fn(usize, &mut u8) -> (A, B),
+) -> u8 {
+    let (first, second) = ((*outs).cast::<A>(), (*outs.add(1)).cast::<B>());
+    let (mut flags, mut i) = (0, 0);
+    while i + CHUNK <= n {
+        let mut xs = [const { std::mem::MaybeUninit::<A>::uninit() }; CHUNK];
+        let mut ys = [const { std::mem::MaybeUninit::<B>::uninit() }; CHUNK];
+        let mut seen = 0;
+        for j in 0..CHUNK {
+            let (x, y) = at(i + j, &mut seen);
+            xs[j].write(x);
+            ys[j].write(y);
+        }
+        flags |= seen;
+        std::ptr::copy_nonoverlapping(xs.as_ptr().cast::<u8>(), first.add(i).cast(), size_of::<[A; CHUNK]>());
+        std::ptr::copy_nonoverlapping(ys.as_ptr().cast::<u8>(), second.add(i).cast(), size_of::<[B; CHUNK]>());
+        i += CHUNK;
+    }
+    while i < n {
+        let (x, y) = at(i, &mut flags);
+        first.add(i).write_unaligned(x);
+        second.add(i).write_unaligned(y);
+        i += 1;
+    }
+    flags
+}
+
+#[inline(always)]
+unsafe fn one_to_two_body<A: Element, K: OneToTwo<A>>(n: usize, ins: *const In, outs: *const *mut u8) -> u8 {
+    let a = *ins;
+    let quiet = hush(K::STYLE.quiet());
+    let flags = if a.step != 0 {
+        let a = Run(a.ptr.cast::<A>());
+        fill_pairs(n, outs, |i, flags| K::call(a.get(i), flags))
+    } else {
+        fill_pairs(n, outs, |_, flags| K::call(a.ptr.cast::<A>().read_unaligned(), flags))
+    };
+    unhush(quiet);
+    flags
+}
+
+for_each_isa!(one_to_two_vector = one_to_two_body[A: Element, K: OneToTwo<A>; plain one_to_two](n: usize, ins: *const In, outs: *const *mut u8) -> u8);
+
 unsafe fn one_to_two<A: Element, K: OneToTwo<A>>(n: usize, ins: *const In, outs: *const *mut u8) -> u8 {
     let (a, first, second) = (*ins, (*outs).cast::<K::First>(), (*outs.add(1)).cast::<K::Second>());
     let quiet = hush(K::STYLE.quiet());
@@ -307,8 +355,8 @@ pub(crate) fn two<A: Element, B: Element, K: Two<A, B>>(isa: Isa) -> BlockFn {
 }
 
 /// The loop of a function of one argument with two results.
-pub(crate) fn one_with_two<A: Element, K: OneToTwo<A>>() -> BlockFn {
-    one_to_two::<A, K>
+pub(crate) fn one_with_two<A: Element, K: OneToTwo<A>>(isa: Isa) -> BlockFn {
+    if K::STYLE.scalar() { one_to_two::<A, K> } else { one_to_two_vector::<A, K>(isa) }
 }
 
 /// The loop of a function of two arguments with two results.

@@ -57,7 +57,7 @@ impl Table {
     }
 
     fn one_to_two<A: Element, K: OneToTwo<A>>(&mut self, op: ScalarOp) {
-        self.set(op, &[A::DTYPE], &[K::First::DTYPE, K::Second::DTYPE], one_with_two::<A, K>());
+        self.set(op, &[A::DTYPE], &[K::First::DTYPE, K::Second::DTYPE], one_with_two::<A, K>(self.isa));
     }
 
     fn two_to_two<A: Element, K: TwoToTwo<A>>(&mut self, op: ScalarOp) {
@@ -234,7 +234,7 @@ fn integer_division(t: &mut Table) {
             *entry = entry.map(|by_division| long_fn::<$t, kernels::$op>(t.isa, by_division));
         };
     }
-    parts!(FloorDivide Remainder Fmod);
+    parts!(FloorDivide Remainder Fmod Divmod);
 }
 
 fn folds(t: &mut Table) {

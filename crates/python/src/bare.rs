@@ -10,7 +10,7 @@ use crate::object;
 use crate::quick;
 use crate::slots::{answer, definition, held, positional, tried};
 use numloom_ir::view::{Order, dense_strides};
-use numloom_ir::{DType, Dims, Value, View};
+use numloom_ir::{DType, Dims, ScalarOp, Value, View};
 use numloom_runtime::{MapOp, Operand, record};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::ffi;
@@ -260,6 +260,8 @@ attributes! {
     "size" size
     "ndim" ndim
     "nbytes" nbytes
+    "real" real
+    "imag" imag
 }
 
 methods! {
@@ -274,6 +276,13 @@ methods! {
     "take" take
     "flatten" flatten
     "dot" method_dot
+    "cumsum" method_cumsum
+    "cumprod" method_cumprod
+    "clip" method_clip
+    "conj" conjugate
+    "conjugate" conjugate
+    "fill" fill
+    "tolist" tolist
     "__array_ufunc__" array_ufunc
 }
 
@@ -331,6 +340,22 @@ unsafe fn size(py: Python<'_>, _: *mut ffi::PyObject, this: &NdArray) -> Answer 
 
 unsafe fn nbytes(py: Python<'_>, _: *mut ffi::PyObject, this: &NdArray) -> Answer {
     number(py, this.array.view.nbytes())
+}
+
+unsafe fn real(py: Python<'_>, x: *mut ffi::PyObject, this: &NdArray) -> Answer {
+    let real = this.array.view.dtype.real();
+    if real == this.array.view.dtype { None } else { part(py, x, this, |view| view.dtype = real) }
+}
+
+unsafe fn imag(py: Python<'_>, x: *mut ffi::PyObject, this: &NdArray) -> Answer {
+    let real = this.array.view.dtype.real();
+    if real == this.array.view.dtype {
+        return None;
+    }
+    part(py, x, this, |view| {
+        view.dtype = real;
+        view.offset += real.size();
+    })
 }
 
 unsafe fn ndim(py: Python<'_>, _: *mut ffi::PyObject, this: &NdArray) -> Answer {
@@ -504,6 +529,61 @@ unsafe fn method_dot(py: Python<'_>, x: *mut ffi::PyObject, _: &NdArray, args: O
     quick::dot(&held(py, x), &held(py, other))
 }
 
+unsafe fn method_cumsum(py: Python<'_>, _: *mut ffi::PyObject, this: &NdArray, args: Objects<'_>) -> Answer {
+    if args.is_empty() { quick::scan(py, ScalarOp::Add, &this.array) } else { None }
+}
+
+unsafe fn method_cumprod(py: Python<'_>, _: *mut ffi::PyObject, this: &NdArray, args: Objects<'_>) -> Answer {
+    if args.is_empty() { quick::scan(py, ScalarOp::Multiply, &this.array) } else { None }
+}
+
+unsafe fn method_clip(py: Python<'_>, x: *mut ffi::PyObject, _: &NdArray, args: Objects<'_>) -> Answer {
+    let &[low, high] = args else { return None };
+    quick::clip(&held(py, x), &held(py, low), &held(py, high))
+}
+
+unsafe fn conjugate(py: Python<'_>, x: *mut ffi::PyObject, this: &NdArray, args: Objects<'_>) -> Answer {
+    let complex = args.is_empty() && this.array.view.dtype.is_complex();
+    if complex { quick::unary(ScalarOp::Conjugate, &held(py, x)) } else { None }
+}
+
+unsafe fn fill(py: Python<'_>, x: *mut ffi::PyObject, _: &NdArray, args: Objects<'_>) -> Answer {
+    let &[value] = args else { return None };
+    quick::fill(&held(py, x), &held(py, value))
+}
+
+/// The elements of a line as Python's own numbers.
+unsafe fn tolist(py: Python<'_>, _: *mut ffi::PyObject, this: &NdArray, args: Objects<'_>) -> Answer {
+    if !args.is_empty() {
+        return None;
+    }
+    let (dtype, elements) = line_of(this)?;
+    numloom_profile::record::values_read(elements.len());
+    let list = Bound::from_owned_ptr_or_opt(py, ffi::PyList_New(elements.len() as isize))?;
+    for (i, bits) in elements.into_iter().enumerate() {
+        let number = match dtype {
+            DType::F64 => ffi::PyFloat_FromDouble(f64::from_bits(bits)),
+            _ => ffi::PyLong_FromLongLong(bits as i64),
+        };
+        if number.is_null() || ffi::PyList_SetItem(list.as_ptr(), i as isize, number) != 0 {
+            return Some(Err(PyErr::fetch(py)));
+        }
+    }
+    Some(Ok(list.unbind()))
+}
+
+/// A copy of the elements of a small line of doubles or of 64-bit integers: making objects may run Python code, which may
+/// change them.
+fn line_of(this: &NdArray) -> Option<(DType, SmallVec<[u64; 32]>)> {
+    let _still = record::still();
+    let near = record::near(&this.array)?;
+    let (&[n], &[step]) = (near.view.shape.as_slice(), near.view.strides.as_slice()) else { return None };
+    let dtype = near.view.dtype;
+    // SAFETY: views lie inside their stores.
+    let at = |i: usize| unsafe { near.ptr.offset(i as isize * step).cast::<u64>().read_unaligned() };
+    matches!(dtype, DType::F64 | DType::I64).then(|| (dtype, (0..n).map(at).collect()))
+}
+
 /// NumPy's ufunc of an array of ours and something of NumPy's: `s * a` of a NumPy scalar comes this way.
 unsafe fn array_ufunc(py: Python<'_>, _: *mut ffi::PyObject, _: &NdArray, args: Objects<'_>) -> Answer {
     let (&[ufunc, method], inputs) = args.split_first_chunk()?;
@@ -532,6 +612,9 @@ functions! {
     "copy" array
     "copyto" copyto
     "arange" arange
+    "clip" clip
+    "cumsum" cumsum
+    "cumprod" cumprod
 }
 
 unsafe fn asarray(py: Python<'_>, args: Objects<'_>, dtype: Option<DType>) -> Answer {
@@ -598,6 +681,21 @@ unsafe fn arange(py: Python<'_>, args: Objects<'_>, dtype: Option<DType>) -> Ans
     }
     let value = |x: f64| Value::from_f64(DType::F64, x);
     Some(handle::wrap(py, record::iota_new(&value(start), &value(delta), n as usize)?))
+}
+
+unsafe fn clip(py: Python<'_>, args: Objects<'_>, dtype: Option<DType>) -> Answer {
+    let (&[x, low, high], None) = (args, dtype) else { return None };
+    quick::clip(&held(py, x), &held(py, low), &held(py, high))
+}
+
+unsafe fn cumsum(py: Python<'_>, args: Objects<'_>, dtype: Option<DType>) -> Answer {
+    let (&[x], None) = (args, dtype) else { return None };
+    quick::scan(py, ScalarOp::Add, &plain(x)?.array)
+}
+
+unsafe fn cumprod(py: Python<'_>, args: Objects<'_>, dtype: Option<DType>) -> Answer {
+    let (&[x], None) = (args, dtype) else { return None };
+    quick::scan(py, ScalarOp::Multiply, &plain(x)?.array)
 }
 
 /// The product of two vectors.

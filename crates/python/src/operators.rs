@@ -229,6 +229,9 @@ fn divmod(left: Object<'_, '_>, right: Object<'_, '_>, other: Object<'_, '_>) ->
     if defers(other) {
         return Ok(py.NotImplemented());
     }
+    if let Some(pair) = quick::pair(ScalarOp::Divmod, left, Some(right)) {
+        return pair;
+    }
     match call_full(py, ScalarOp::Divmod, &[left.clone(), right.clone()], &Keywords::none()) {
         Ok(r) => Ok(r),
         Err(Stop::Raise(e)) => Err(e),

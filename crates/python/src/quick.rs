@@ -5,15 +5,17 @@ use crate::fperr::{self, Watch};
 use crate::handle::{self, NdArray};
 use crate::numpy_api::api;
 use crate::ufunc::input::Input;
+use crate::ufunc::reduction::scan_loop;
 use crate::ufunc::resolve::loop_for;
 use crate::{bare, convert, errors, object, operator_slots, slots};
 use numloom_ir::promote::{ArgType, Casting, can_cast};
 use numloom_ir::view::Order;
 use numloom_ir::{DType, ScalarOp, Value};
+use numloom_library::Fold;
 use numloom_runtime::{Array, MapOp, Operand, record};
 use pyo3::ffi;
 use pyo3::prelude::*;
-use pyo3::types::PyFloat;
+use pyo3::types::{PyFloat, PyTuple};
 use std::sync::Arc;
 
 /// Makes the short ways ready; called once when the module is imported.
@@ -243,6 +245,28 @@ pub fn unary(op: ScalarOp, operand: &Bound<'_, PyAny>) -> Option<PyResult<Py<PyA
     }
 }
 
+/// `op(left, right)` of an operation with two results; without `right`, of one argument.
+pub fn pair(op: ScalarOp, left: &Bound<'_, PyAny>, right: Option<&Bound<'_, PyAny>>) -> Option<PyResult<Py<PyAny>>> {
+    let py = left.py();
+    // SAFETY: as in `binary`.
+    let (a, b) = unsafe {
+        let b = match right {
+            Some(r) => Some(Quick::read(r)?),
+            None => None,
+        };
+        (Quick::read(left)?, b)
+    };
+    let call = prepare(op, &a, b.as_ref())?;
+    let (first, second, flags) = record::map_pair(op, call.lp, &call.ins[..op.nin()])?;
+    if flags != 0
+        && let Err(e) = fperr::check(py, flags, op.name())
+    {
+        return Some(Err(e));
+    }
+    let both = || PyTuple::new(py, [handle::wrap(py, first)?, handle::wrap(py, second)?]);
+    Some(both().map(|both| both.into_any().unbind()))
+}
+
 /// `op(left, right, out=target)`; without `right`, of one argument.
 #[inline]
 pub fn into(
@@ -340,4 +364,83 @@ pub fn dot(left: &Bound<'_, PyAny>, right: &Bound<'_, PyAny>) -> Option<PyResult
         return record::dot(a, b).map(|product| api(py).make_scalar(py, &product));
     }
     record::product(a, b).map(|product| handle::wrap(py, product))
+}
+
+/// `clip(x, low, high)` of a small array between two numbers that its own type holds.
+pub fn clip(x: &Bound<'_, PyAny>, low: &Bound<'_, PyAny>, high: &Bound<'_, PyAny>) -> Option<PyResult<Py<PyAny>>> {
+    let py = x.py();
+    // SAFETY: as in `binary`.
+    let (x, low, high) = unsafe { (Quick::read(x)?, Quick::read(low)?, Quick::read(high)?) };
+    let Quick::Array(a) = x else { return None };
+    let dtype = a.view.dtype;
+    let fits = |number: &Quick<'_>| match number {
+        Quick::Float(_) => dtype.is_float(),
+        Quick::Int(_) => dtype != DType::Bool,
+        _ => false,
+    };
+    if !fits(&low) || !fits(&high) {
+        return None;
+    }
+    let (low, high) = (low.operand(dtype)?, high.operand(dtype)?);
+    let at_least = ScalarOp::Maximum.loop_for(dtype)? as u8;
+    let at_most = MapOp::Scalar { op: ScalarOp::Minimum, lp: ScalarOp::Minimum.loop_for(dtype)? as u8 };
+    let (made, flags) = record::map_small(ScalarOp::Maximum, at_least, &[Operand::Array(a), low])?.ok()?;
+    let more = record::run_small(at_most, &[Operand::Array(&made), high], &made)?.ok()?;
+    (flags | more == 0).then(|| handle::wrap(py, made))
+}
+
+/// `target.fill(value)` of a small array and a number that its type holds.
+pub fn fill(target: &Bound<'_, PyAny>, value: &Bound<'_, PyAny>) -> Option<PyResult<Py<PyAny>>> {
+    // SAFETY: as in `binary`.
+    let (target_array, value) = unsafe { (peek(target)?, Quick::read(value)?) };
+    let dtype = target_array.array.view.dtype;
+    let fits = matches!(
+        (&value, dtype),
+        (Quick::Float(_), DType::F64 | DType::F32) | (Quick::Int(_), DType::F64 | DType::F32 | DType::I64)
+    );
+    if !fits || !target_array.writeable {
+        return None;
+    }
+    let done = record::run_small(MapOp::Copy, &[value.operand(dtype)?], &target_array.array)?;
+    done.ok().filter(|&flags| flags == 0).map(|_| Ok(target.py().None()))
+}
+
+/// `op.accumulate` of a small line.
+pub fn scan(py: Python<'_>, op: ScalarOp, a: &Array) -> Option<PyResult<Py<PyAny>>> {
+    let fold = match op {
+        ScalarOp::Add => Fold::Add,
+        ScalarOp::Multiply => Fold::Multiply,
+        ScalarOp::Minimum => Fold::Minimum,
+        ScalarOp::Maximum => Fold::Maximum,
+        _ => return None,
+    };
+    let lp = scan_loop(op, a.view.dtype, None, None)?;
+    let (made, flags) = record::scan_small(&fold, a, op.loops()[lp as usize].outs()[0])?;
+    Some(fperr::check(py, flags, "accumulate").and_then(|()| handle::wrap(py, made)))
+}
+
+/// `op.at(x, index, value)` of a small line, dense indices, and values of the line's own type.
+pub fn update(
+    op: ScalarOp,
+    x: &Bound<'_, PyAny>,
+    index: &Bound<'_, PyAny>,
+    value: &Bound<'_, PyAny>,
+) -> Option<PyResult<()>> {
+    use ScalarOp::{Add, Maximum, Minimum, Multiply, Subtract};
+    // SAFETY: as in `binary`.
+    let (target, index, value) = unsafe { (peek(x)?, peek(index)?, Quick::read(value)?) };
+    let dtype = target.array.view.dtype;
+    // Python's numbers count as arrays here.
+    let fits = match &value {
+        Quick::Array(a) => a.view.dtype == dtype,
+        Quick::Value(v) => v.dtype == dtype,
+        Quick::Float(_) => dtype == DType::F64,
+        Quick::Int(_) => dtype == DType::I64,
+    };
+    if !fits || !target.writeable || !matches!(op, Add | Subtract | Multiply | Maximum | Minimum) {
+        return None;
+    }
+    let lp = op.loop_for(dtype)? as u8;
+    let flags = record::update_small(op, lp, &target.array, &index.array, &value.operand(dtype)?)?;
+    Some(fperr::check(x.py(), flags, op.name()))
 }

@@ -119,6 +119,9 @@ short_ways! {
     "nonzero" order::nonzero;
     "sort" order::sort;
     "argsort" order::argsort;
+    "partition" order::partition;
+    "argpartition" order::argpartition;
+    "lexsort" order::lexsort;
     "unique" order::unique;
     "median" order::median;
     "percentile" order::percentile;

@@ -5,7 +5,7 @@ use numloom_ir::{DType, Value};
 use numloom_library::{self as library, Room, Run};
 use numloom_runtime::record::{self, Near};
 use pyo3::ffi;
-use smallvec::smallvec;
+use smallvec::{SmallVec, smallvec};
 
 /// One quantile of doubles, or a list of them, between their neighbours by NumPy's own rule.
 unsafe fn share_of(given: &Given, whole: f64) -> Option<Made> {
@@ -90,6 +90,50 @@ pub unsafe fn argsort(given: &Given) -> Option<Made> {
     let dtype = a.view.dtype;
     let (made, to) = record::to_fill("argsort", DType::I64, a.view.shape.clone())?;
     each_row(&a, len, 8, to, |row, to| library::places_few(dtype, row, to.cast())).then_some(Made::Array(made))
+}
+
+/// Elements that are sorted as soon as put in parts.
+const FEW: usize = 64;
+
+/// A line of few elements of which one place is wanted.
+unsafe fn few<'a>(given: &Given) -> Option<Near<'a>> {
+    let [a, kth] = given.bind([c"a", c"kth"])?;
+    let a = near(a).filter(|a| a.view.ndim() == 1 && a.view.size() <= FEW && !kth.is_null())?;
+    let n = a.view.size() as isize;
+    (-n..n).contains(&int_or(kth, 0)?).then_some(a)
+}
+
+pub unsafe fn partition(given: &Given) -> Option<Made> {
+    let _still = record::still();
+    let a = few(given)?;
+    let (made, to) = record::to_fill("partition", a.view.dtype, a.view.shape.clone())?;
+    library::sort_few(a.view.dtype, run(&a)?, to).then_some(Made::Array(made))
+}
+
+pub unsafe fn argpartition(given: &Given) -> Option<Made> {
+    let _still = record::still();
+    let a = few(given)?;
+    let (made, to) = record::to_fill("argpartition", DType::I64, a.view.shape.clone())?;
+    library::places_few(a.view.dtype, run(&a)?, to.cast()).then_some(Made::Array(made))
+}
+
+pub unsafe fn lexsort(given: &Given) -> Option<Made> {
+    let _still = record::still();
+    let [keys] = given.bind([c"keys"])?;
+    if keys.is_null() || ffi::PyTuple_CheckExact(keys) == 0 {
+        return None;
+    }
+    let mut runs: SmallVec<[(DType, Run); 4]> = SmallVec::new();
+    for k in 0..ffi::PyTuple_Size(keys) {
+        let key = near(ffi::PyTuple_GetItem(keys, k)).filter(|key| key.view.ndim() == 1)?;
+        runs.push((key.view.dtype, run(&key)?));
+    }
+    let n = runs.first()?.1.len;
+    if runs.iter().any(|(_, run)| run.len != n) {
+        return None;
+    }
+    let (made, to) = record::to_fill("lexsort", DType::I64, smallvec![n])?;
+    library::lex_places_few(&runs, to.cast()).then_some(Made::Array(made))
 }
 
 pub unsafe fn unique(given: &Given) -> Option<Made> {

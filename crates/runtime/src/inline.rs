@@ -130,9 +130,9 @@ pub fn map_new(op: ScalarOp, lp: u8, ins: &[Operand]) -> Option<Result<(Array, u
         return None;
     }
     let types = &op.loops()[lp as usize];
-    let [dtype] = types.outs() else { return None };
     let mut args = [In { ptr: std::ptr::null(), step: 0 }; 2];
-    for ((arg, i), &want) in args.iter_mut().zip(ins).zip(types.ins()) {
+    let mut cast_flags = 0;
+    for (k, ((arg, i), &want)) in args.iter_mut().zip(ins).zip(types.ins()).enumerate() {
         *arg = match i {
             Operand::Value(v) if v.dtype == want => In { ptr: v.bytes.as_ptr(), step: 0 },
             Operand::Value(_) => return None,
@@ -140,23 +140,67 @@ pub fn map_new(op: ScalarOp, lp: u8, ins: &[Operand]) -> Option<Result<(Array, u
                 Some(run) => run,
                 // What is not there is recorded.
                 None if near::there(a).is_none() => return None,
+                None if a.view.dtype != want
+                    && n <= SMALL
+                    && let Some(run) = dense_run(a, a.view.dtype, &like.view.shape).filter(|run| run.step != 0) =>
+                {
+                    // SAFETY: `n` elements, not more than a block.
+                    unsafe { boxes::cast(run, a.view.dtype, want, n, k, &mut cast_flags) }
+                }
+                None if is_turned(like) => return turned_new(op, lp, ins, like).or_else(|| boxes::map_new(op, lp, ins)),
                 None if a.view.ndim() > 1 || like.view.ndim() > 1 => return boxes::map_new(op, lp, ins),
                 None => return lines_new(op, lp, ins, like).or_else(|| boxes::map_new(op, lp, ins)),
             },
         };
     }
+    // SAFETY: the inputs are dense over `n` elements (or one); values live in `ins`.
+    unsafe { dense_new(op, lp, args, like, Order::C, cast_flags) }
+}
+
+/// Whether a matrix is dense, column by column.
+#[inline]
+fn is_turned(a: &Array) -> bool {
+    matches!((a.view.shape.as_slice(), a.view.strides.as_slice()), (&[rows, _], &[down, along])
+        if down == a.view.dtype.size() as isize && along == rows as isize * down)
+}
+
+/// `map_new` of matrices that lie column by column like one of them, as the result will.
+fn turned_new(op: ScalarOp, lp: u8, ins: &[Operand], like: &Array) -> Option<Result<(Array, u8)>> {
+    let mut args = [In { ptr: std::ptr::null(), step: 0 }; 2];
+    for ((arg, i), &want) in args.iter_mut().zip(ins).zip(op.loops()[lp as usize].ins()) {
+        *arg = match i {
+            Operand::Value(v) if v.dtype == want => In { ptr: v.bytes.as_ptr(), step: 0 },
+            Operand::Array(a) if a.view.dtype == want && a.view.shape == like.view.shape && is_turned(a) => {
+                In { ptr: near::there(a)?.ptr, step: want.size() }
+            }
+            _ => return None,
+        };
+    }
+    // SAFETY: the inputs have as many elements as `like`, or one.
+    unsafe { dense_new(op, lp, args, like, Order::F, 0) }
+}
+
+/// The new array that a loop makes of dense inputs, shaped like one of them.
+///
+/// # Safety
+/// The inputs have as many elements as `like`, or one for all.
+#[inline(always)]
+unsafe fn dense_new(
+    op: ScalarOp,
+    lp: u8,
+    args: [In; 2],
+    like: &Array,
+    order: Order,
+    mut flags: u8,
+) -> Option<Result<(Array, u8)>> {
+    let [dtype] = op.loops()[lp as usize].outs() else { return None };
+    let (n, shape) = (like.view.size(), &like.view.shape);
     let store = room(n, *dtype)?;
-    let to = store.ptr();
     fp_clear();
-    // SAFETY: the inputs are dense over `n` elements (or one), the output is new; values live in `ins`.
-    let flags = unsafe { in_blocks(block_fn(op, lp as usize), n, args, to, dtype.size()) } | fp_status();
+    flags |= in_blocks(block_fn(op, lp as usize), n, args, store.ptr(), dtype.size()) | fp_status();
     stats::count_inline(op.name());
-    let view = View {
-        dtype: *dtype,
-        offset: 0,
-        shape: copied(&like.view.shape),
-        strides: dense_strides(dtype.size(), &like.view.shape, Order::C),
-    };
+    let strides = dense_strides(dtype.size(), shape, order);
+    let view = View { dtype: *dtype, offset: 0, shape: copied(shape), strides };
     Some(Ok((Array::first(store, view), flags)))
 }
 

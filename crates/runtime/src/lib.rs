@@ -14,10 +14,12 @@ mod folds;
 mod host_copy;
 mod inline;
 mod operation;
+mod pairs;
 mod prompt;
 mod recent;
 pub mod record;
 mod rows;
+mod scans;
 mod small;
 mod window;
 

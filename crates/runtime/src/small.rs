@@ -131,21 +131,27 @@ pub fn extreme_places(a: &Array, axis: usize, max: bool) -> Option<Array> {
     steps.remove(axis);
     // All of one axis is a number.
     let made = small_room(DType::I64, shape.clone()).filter(|made| made.view.ndim() > 0)?;
-    let (slot, size, to) = (lines::slot(0), v.dtype.size(), made.store.ptr().cast::<i64>());
-    let mut index: Dims = SmallVec::from_elem(0, shape.len());
-    for k in 0..made.view.size() {
-        let at: isize = index.iter().zip(&steps).map(|(&i, &s)| i as isize * s).sum();
-        // SAFETY: the line lies inside the view, a slot has room for it, and the result has a place for each.
-        unsafe {
-            lines::gather_box(size, &[n], &[step], from.ptr.offset(at), slot);
-            to.add(k).write(numloom_library::extreme_place(v.dtype, max, slot, n).ok()? as i64);
+    let (slot, size, lines) = (lines::slot(0), v.dtype.size(), made.view.size());
+    // The lines side by side, or one after another.
+    let together = lines >= numloom_library::TOGETHER;
+    let at = if together { 0 } else { shape.len() };
+    shape.insert(at, n);
+    steps.insert(at, step);
+    // SAFETY: the box lies inside the view, and a slot has room for it; the result is new, with a place for each line.
+    unsafe {
+        made.store.ptr().write_bytes(0, made.store.nbytes());
+        let places = std::slice::from_raw_parts_mut(made.store.ptr().cast::<i64>(), lines);
+        let dense = together && axis == 0 && is_dense(v);
+        let run = if dense { from.ptr } else { slot.cast_const() };
+        if !dense {
+            lines::gather_box(size, &shape, &steps, from.ptr, slot);
         }
-        for axis in (0..shape.len()).rev() {
-            index[axis] += 1;
-            if index[axis] < shape[axis] {
-                break;
+        if together {
+            numloom_library::extremes_down(v.dtype, max, run, n, places);
+        } else {
+            for (k, place) in places.iter_mut().enumerate() {
+                *place = numloom_library::extreme_place(v.dtype, max, run.add(k * n * size), n).ok()? as i64;
             }
-            index[axis] = 0;
         }
     }
     stats::count_inline(if max { "argmax" } else { "argmin" });

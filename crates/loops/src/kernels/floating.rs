@@ -102,24 +102,21 @@ macro_rules! parts {
         impl Parts for $t {
             #[inline(always)]
             fn split(self) -> ($t, i32) {
-                if self == 0.0 || !self.finite() {
-                    return (self, 0);
-                }
+                let plain = (self != 0.0) & self.finite();
                 // 2^64 lifts every subnormal among the normal numbers.
                 let lifted = self.abs() < <$t>::MIN_POSITIVE;
                 let whole = self * if lifted { 18446744073709551616.0 } else { 1.0 };
                 const MASK: $bits = (2 * $bias + 1) << $places;
                 let exponent = ((whole.to_bits() & MASK) >> $places) as i32 - ($bias - 1);
                 let mantissa = <$t>::from_bits(whole.to_bits() & !MASK | ($bias - 1) << $places);
-                (mantissa, exponent - if lifted { 64 } else { 0 })
+                let exponent = exponent - if lifted { 64 } else { 0 };
+                (if plain { mantissa } else { self }, if plain { exponent } else { 0 })
             }
 
             #[inline(always)]
             fn scale(self, exponent: i64) -> $t {
+                // What has no mantissa is what it is, times any power of two.
                 let (mantissa, own) = self.split();
-                if mantissa == 0.0 || !mantissa.finite() {
-                    return self;
-                }
                 let total = (exponent.clamp(-10_000, 10_000) as i32) + own;
                 // A power of two by its bits; only the last of the two products can round.
                 let two_to = |e: i32| <$t>::from_bits(((e + $bias) as $bits) << $places);
@@ -150,8 +147,8 @@ parts!(f64, u64, 52, 1023);
 
 macro_rules! ldexp {
     ($($t:ty)*) => { $(
-        two!(@ Ldexp, Scalar, $t, i32, $t, a, b, _flags, a.scale(b as i64));
-        two!(@ Ldexp, Scalar, $t, i64, $t, a, b, _flags, a.scale(b));
+        two!(@ Ldexp, Ieee, $t, i32, $t, a, b, _flags, a.scale(b as i64));
+        two!(@ Ldexp, Ieee, $t, i64, $t, a, b, _flags, a.scale(b));
     )* };
 }
 ldexp!(f32 f64);
@@ -160,11 +157,11 @@ two!(@ Ldexp, Scalar, Half, i32, Half, a, b, flags, Half::narrow(a.widen().scale
 two!(@ Ldexp, Scalar, Half, i64, Half, a, b, flags, Half::narrow(a.widen().scale(b), flags));
 
 macro_rules! pair {
-    ($k:ident, $t:ty, $second:ty, |$a:ident, $flags:ident| $e:expr) => {
+    ($k:ident, $style:ident, $t:ty, $second:ty, |$a:ident, $flags:ident| $e:expr) => {
         impl OneToTwo<$t> for kernels::$k {
             type First = $t;
             type Second = $second;
-            const STYLE: Style = Style::QuietScalar;
+            const STYLE: Style = Style::$style;
             #[inline(always)]
             fn call($a: $t, $flags: &mut u8) -> ($t, $second) {
                 $e
@@ -173,12 +170,12 @@ macro_rules! pair {
     };
 }
 
-pair!(Modf, f32, f32, |a, _flags| a.fraction());
-pair!(Modf, f64, f64, |a, _flags| a.fraction());
-pair!(Modf, Half, Half, |a, flags| halves(a.widen().fraction(), flags));
-pair!(Frexp, f32, i32, |a, _flags| a.split());
-pair!(Frexp, f64, i32, |a, _flags| a.split());
-pair!(Frexp, Half, i32, |a, flags| {
+pair!(Modf, Quiet, f32, f32, |a, _flags| a.fraction());
+pair!(Modf, Quiet, f64, f64, |a, _flags| a.fraction());
+pair!(Modf, QuietScalar, Half, Half, |a, flags| halves(a.widen().fraction(), flags));
+pair!(Frexp, Quiet, f32, i32, |a, _flags| a.split());
+pair!(Frexp, Quiet, f64, i32, |a, _flags| a.split());
+pair!(Frexp, QuietScalar, Half, i32, |a, flags| {
     let (mantissa, exponent) = a.widen().split();
     (Half::narrow(mantissa, flags), exponent)
 });

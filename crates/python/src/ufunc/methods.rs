@@ -10,7 +10,7 @@ use crate::assign::warn_complex;
 use crate::fperr::Watch;
 use crate::handle::{self, NdArray};
 use crate::index::{self, Item, Plan};
-use crate::{convert, provenance};
+use crate::{convert, provenance, quick};
 use numloom_ir::promote::ArgType;
 use numloom_ir::view::keep_order_strides;
 use numloom_ir::{DType, Dims, ScalarOp, Value, View};
@@ -118,6 +118,13 @@ pub fn accumulate<'py>(
     kwargs: Option<&Bound<'py, PyDict>>,
 ) -> Native<Py<PyAny>> {
     let py = args.py();
+    if kwargs.is_none() && args.len() == 1 {
+        let x = args.get_borrowed_item(0)?;
+        // SAFETY: no Python code runs before the array is done with.
+        if let Some(done) = unsafe { quick::peek(&x) }.and_then(|x| quick::scan(py, op, &x.array)) {
+            return Ok(done?);
+        }
+    }
     let [array, at, dtype, out] = bind(["array", "axis", "dtype", "out"], args, kwargs)?;
     if op.nin() != 2 || op.nout() != 1 {
         return Err(Stop::ToNumpy);
@@ -231,6 +238,13 @@ fn element_update(op: ScalarOp, lp: u8, dtype: DType) -> Fold {
 /// `ufunc.at(a, indices, b)`, without `b` for ufuncs of one argument.
 pub fn at<'py>(op: ScalarOp, args: &Bound<'py, PyTuple>, kwargs: Option<&Bound<'py, PyDict>>) -> Native<Py<PyAny>> {
     let py = args.py();
+    if kwargs.is_none() && args.len() == 3 {
+        let [x, index, value] = [args.get_borrowed_item(0)?, args.get_borrowed_item(1)?, args.get_borrowed_item(2)?];
+        if let Some(done) = quick::update(op, &x, &index, &value) {
+            done?;
+            return Ok(py.None());
+        }
+    }
     let [a, indices, b] = bind(["a", "indices", "b"], args, kwargs)?;
     let (Some(a), Some(indices)) = (a, indices) else { return Err(Stop::ToNumpy) };
     let handle = a.cast::<NdArray>().map_err(|_| Stop::ToNumpy)?;

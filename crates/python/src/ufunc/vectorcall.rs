@@ -38,10 +38,16 @@ pub unsafe extern "C" fn vectorcall(
     if let Kind::Scalar(op) = this.get().kind
         && n == op.nin()
         && (n == 1 || n == 2)
-        && op.nout() == 1
     {
         let arg = |i: usize| held(py, *args.add(i));
-        if names.is_null() {
+        if op.nout() == 2 {
+            let second = (n == 2).then(|| arg(1));
+            if names.is_null()
+                && let Some(done) = tried(|| quick::pair(op, &arg(0), second.as_deref()))
+            {
+                return answer(py, done);
+            }
+        } else if names.is_null() {
             let done = tried(|| match n {
                 1 => quick::unary(op, &arg(0)),
                 _ => quick::binary(op, &arg(0), &arg(1)),
