@@ -188,7 +188,7 @@ impl ArgReduce {
 #[inline(always)]
 fn beats<T: Element, const MAX: bool>(v: T, best: T) -> bool {
     let further = if MAX { best.below(v) } else { v.below(best) };
-    !best.is_nan() && (further || v.is_nan())
+    !best.is_nan() & (further | v.is_nan())
 }
 
 /// The extreme of `n >= 1` evenly spaced elements and its first place.
@@ -319,7 +319,8 @@ unsafe fn extreme_columns<T: Element, const MAX: bool>(
     let (best, buffer) = (best.as_mut_ptr().cast::<T>(), buffer.as_mut_ptr().cast::<T>());
     read_run(T::DTYPE, start, across, best, columns);
     found.fill(0);
-    let dense = across == size_of::<T>() as isize && start.cast::<T>().is_aligned() && down % align_of::<T>() as isize == 0;
+    let dense =
+        across == size_of::<T>() as isize && start.cast::<T>().is_aligned() && down % align_of::<T>() as isize == 0;
     vectorized(
         #[inline(always)]
         || {

@@ -1,6 +1,6 @@
 //! A few arrays multiplied and summed over labelled axes at once: Einstein's convention, taken at its word.
 
-use crate::dot_dense;
+use crate::dots_dense;
 use crate::element::{Element, with_type};
 use numloom_ir::{DType, Strides};
 use smallvec::SmallVec;
@@ -29,11 +29,19 @@ unsafe fn nest<T: Element>(extents: &[usize], ins: &[Labelled], out: &Labelled) 
         return row::<T>(1, &at(ins, &[], 0), out.ptr, 0);
     };
     let last = outer.len();
-    let mut index: SmallVec<[usize; 8]> = SmallVec::from_elem(0, last);
+    // The rows along the last label, one below the other along the label before it.
+    let (rows, around) = outer.split_last().map_or((1, outer), |(&rows, around)| (rows, around));
+    let down = |x: &Labelled| if last > 0 { x.strides[last - 1] } else { 0 };
+    let mut index: SmallVec<[usize; 8]> = SmallVec::from_elem(0, around.len());
     loop {
-        let to = out.ptr.offset(offset(&out.strides, &index));
-        row::<T>(inner, &at(ins, &index, last), to, out.strides[last]);
-        let Some(axis) = (0..last).rev().find(|&axis| index[axis] + 1 < outer[axis]) else { return };
+        let mut to = out.ptr.offset(offset(&out.strides, &index));
+        let mut from = at(ins, &index, last);
+        for _ in 0..rows {
+            row::<T>(inner, &from, to, out.strides[last]);
+            to = to.wrapping_offset(down(out));
+            from.iter_mut().zip(ins).for_each(|(row, x)| row.0 = row.0.wrapping_offset(down(x)));
+        }
+        let Some(axis) = (0..around.len()).rev().find(|&axis| index[axis] + 1 < around[axis]) else { return };
         index[axis] += 1;
         index[axis + 1..].fill(0);
     }
@@ -61,7 +69,7 @@ unsafe fn row<T: Element>(n: usize, ins: &Row, to: *mut u8, step: isize) {
     match ins.as_slice() {
         &[(a, s), (b, t)] if step == 0 && s == own && t == own && matches!(T::DTYPE, DType::F64 | DType::F32) => {
             let mut sum = T::ZERO;
-            dot_dense(T::DTYPE, a, b, n, (&raw mut sum).cast());
+            dots_dense(T::DTYPE, a, 0, b, [1, n], (&raw mut sum).cast());
             let to = to.cast::<T>();
             to.write(to.read().add(sum));
         }

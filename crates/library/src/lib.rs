@@ -56,7 +56,7 @@ pub use gather::Take;
 pub use index::{Mode, Reaches};
 pub use interpolate::interpolate;
 pub use matmul::MatMul;
-pub use matvec::dot_dense;
+pub use matvec::dots_dense;
 pub use order::{distinct_few, lex_places_few, median_few, places_few, quantile_few, quantiles_few, sort_few};
 pub use pack::{CountTrue, Nonzero, Pack, Unpack};
 pub use reduce_left::ReduceLeft;

@@ -162,14 +162,22 @@ const LANES: usize = 32;
 /// Elements summed up before the running sums are folded: keeps the error that of pairwise summation.
 const STRETCH: usize = 1024;
 
-/// The dot product of two dense vectors of doubles or singles, into `sum`; false for other types.
+/// The dot products of `n` dense rows, `row_step` elements apart, with a dense vector, of doubles or singles; false for
+/// other types.
 ///
 /// # Safety
-/// `a` and `b` point to `k` elements of `dtype`, aligned, and `sum` to one.
-pub unsafe fn dot_dense(dtype: DType, a: *const u8, b: *const u8, k: usize, sum: *mut u8) -> bool {
+/// Every row and `x` have `k` elements of `dtype`, aligned, and `sums` has `n`.
+pub unsafe fn dots_dense(
+    dtype: DType,
+    a: *const u8,
+    row_step: isize,
+    x: *const u8,
+    [n, k]: [usize; 2],
+    sums: *mut u8,
+) -> bool {
     match dtype {
-        DType::F64 => dots::<f64>(a.cast(), 0, b.cast(), 1, k, sum.cast()),
-        DType::F32 => dots::<f32>(a.cast(), 0, b.cast(), 1, k, sum.cast()),
+        DType::F64 => dots::<f64>(a.cast(), row_step, x.cast(), n, k, sums.cast()),
+        DType::F32 => dots::<f32>(a.cast(), row_step, x.cast(), n, k, sums.cast()),
         _ => return false,
     }
     true

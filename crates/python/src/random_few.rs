@@ -6,7 +6,7 @@ use numloom_random::ahead;
 use numloom_random::bounded::{Bounded, Buffer};
 use numloom_random::draw::{Parameter, each};
 use numloom_random::table::{Distribution, Draw};
-use numloom_random::{Bits, normal, with_bits};
+use numloom_random::{Bits, normal, shuffle, with_bits};
 use numloom_runtime::{Array, record};
 use pyo3::prelude::*;
 
@@ -26,6 +26,35 @@ macro_rules! at_once {
             record::write_small("random", $out, |$to| with_bits!(state, b => { let $bits = b; $draw }))
         })
     }};
+}
+
+/// Shuffles a line of few elements in place.
+pub fn shuffled(py: Python<'_>, stream: &BitStream, line: &Array) -> PyResult<Option<()>> {
+    let (n, size) = (line.view.size(), line.view.dtype.size());
+    if n < 2 || !line.view.offset.is_multiple_of(line.view.dtype.align()) {
+        return Ok(None);
+    }
+    // SAFETY: so many elements lie there, one after another, and nobody else touches them.
+    at_once!(py, stream, line, |bits, to| unsafe { shuffle_dense(bits, to, n, size) })
+}
+
+/// Shuffles elements that lie one after another.
+///
+/// # Safety
+/// Nobody else touches them, and they are aligned.
+pub unsafe fn shuffle_dense<B: Bits>(bits: &mut B, first: *mut u8, n: usize, size: usize) {
+    macro_rules! all {
+        ($type:ty) => {
+            shuffle::shuffle(bits, std::slice::from_raw_parts_mut(first as *mut $type, n))
+        };
+    }
+    match size {
+        1 => all!(u8),
+        2 => all!(u16),
+        4 => all!(u32),
+        8 => all!(u64),
+        _ => all!([u64; 2]),
+    }
 }
 
 /// A standard distribution by name; nothing if there is none of the name.

@@ -4,6 +4,7 @@
 use crate::handle::{self, NdArray};
 use crate::random::{BitStream, KeptNormal};
 use crate::random_draw::{boxed, draw, draw_now, new_array, or_numpy, to_numpy};
+use crate::random_few as few;
 use crate::random_parameters::{dense, shape_of};
 use crate::{convert, errors};
 use numloom_ir::DType;
@@ -265,6 +266,9 @@ fn shuffle_in_place<'py>(stream: &Bound<'py, BitStream>, x: Object<'_, 'py>) -> 
     if array.view.ndim() != 1 || !given.borrow().writeable {
         return Err(to_numpy("shuffle"));
     }
+    if array.view.size() > 0 && few::shuffled(py, stream.get(), &array)?.is_some() {
+        return Ok(());
+    }
     // What it holds is read too: it must be there, and in this memory.
     errors::sync(py, &array)?;
     record::data(&array).map_err(|e| errors::raise(py, e))?;
@@ -280,29 +284,18 @@ fn shuffle_in_place<'py>(stream: &Bound<'py, BitStream>, x: Object<'_, 'py>) -> 
 /// The view is 1-d, and nobody else touches its elements.
 unsafe fn shuffle_view<B: numloom_random::Bits>(bits: &mut B, view: &RawView) {
     let (n, step, size) = (view.shape[0], view.strides[0], view.dtype.size());
-    macro_rules! dense {
-        ($type:ty) => {
-            shuffle::shuffle(bits, std::slice::from_raw_parts_mut(view.ptr as *mut $type, n))
-        };
+    if step == size as isize && n >= 2 {
+        return few::shuffle_dense(bits, view.ptr, n, size);
     }
-    match size {
-        _ if step != size as isize || n < 2 => {
-            let mut order: Vec<usize> = (0..n).collect();
-            shuffle::shuffle(bits, &mut order);
-            let at = |i: usize| view.ptr.offset(i as isize * step);
-            let mut copy = vec![0u8; n * size];
-            for i in 0..n {
-                std::ptr::copy_nonoverlapping(at(i), copy.as_mut_ptr().add(i * size), size);
-            }
-            for (i, &from) in order.iter().enumerate() {
-                std::ptr::copy_nonoverlapping(copy.as_ptr().add(from * size), at(i), size);
-            }
-        }
-        1 => dense!(u8),
-        2 => dense!(u16),
-        4 => dense!(u32),
-        8 => dense!(u64),
-        _ => dense!([u64; 2]),
+    let mut order: Vec<usize> = (0..n).collect();
+    shuffle::shuffle(bits, &mut order);
+    let at = |i: usize| view.ptr.offset(i as isize * step);
+    let mut copy = vec![0u8; n * size];
+    for i in 0..n {
+        std::ptr::copy_nonoverlapping(at(i), copy.as_mut_ptr().add(i * size), size);
+    }
+    for (i, &from) in order.iter().enumerate() {
+        std::ptr::copy_nonoverlapping(copy.as_ptr().add(from * size), at(i), size);
     }
 }
 

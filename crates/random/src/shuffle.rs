@@ -9,8 +9,8 @@ const KNOWN: usize = 32;
 
 /// Shuffles elements in place by Fisher and Yates, from the last down, drawing as NumPy does.
 pub fn shuffle<B: Bits, T>(bits: &mut B, x: &mut [T]) {
-    // Places up to here take 32-bit words only.
-    if !B::COPIES || x.len() > u32::MAX as usize {
+    // Places up to here take 32-bit words only; of a few, a block of words would not be used up.
+    if !B::COPIES || x.len() > u32::MAX as usize || x.len() <= KNOWN {
         for i in (1..x.len()).rev() {
             x.swap(interval(bits, i as u64) as usize, i);
         }

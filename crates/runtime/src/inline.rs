@@ -147,7 +147,9 @@ pub fn map_new(op: ScalarOp, lp: u8, ins: &[Operand]) -> Option<Result<(Array, u
                     // SAFETY: `n` elements, not more than a block.
                     unsafe { boxes::cast(run, a.view.dtype, want, n, k, &mut cast_flags) }
                 }
-                None if is_turned(like) => return turned_new(op, lp, ins, like).or_else(|| boxes::map_new(op, lp, ins)),
+                None if is_turned(like) => {
+                    return turned_new(op, lp, ins, like).or_else(|| boxes::map_new(op, lp, ins));
+                }
                 None if a.view.ndim() > 1 || like.view.ndim() > 1 => return boxes::map_new(op, lp, ins),
                 None => return lines_new(op, lp, ins, like).or_else(|| boxes::map_new(op, lp, ins)),
             },

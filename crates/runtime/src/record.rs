@@ -269,9 +269,9 @@ pub fn is_large(a: &Array) -> bool {
 }
 
 pub use crate::folds::sum_of_squares;
+pub use crate::near::{Filled, Near, laid_out, near, near_enough, there, to_fill};
 pub use crate::pairs::map_pair;
 pub use crate::scans::{scan_small, update_small};
-pub use crate::near::{Filled, Near, laid_out, near, near_enough, there, to_fill};
 pub use crate::small::{
     count_small, dot, extreme_place, extreme_places, new_of, new_small, product, small_room, stack_small, truth,
     write_small,

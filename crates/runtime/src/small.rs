@@ -56,7 +56,7 @@ pub fn dot(a: &Array, b: &Array) -> Option<Value> {
     let mut sum = 0u64;
     prompt::value();
     // SAFETY: both are dense over `n` aligned elements.
-    let known = unsafe { numloom_library::dot_dense(dtype, x.ptr, y.ptr, n, (&raw mut sum).cast()) };
+    let known = unsafe { numloom_library::dots_dense(dtype, x.ptr, 0, y.ptr, [1, n], (&raw mut sum).cast()) };
     stats::count_inline("dot");
     let mut bytes = [0; 16];
     bytes[..8].copy_from_slice(&sum.to_ne_bytes());
@@ -87,6 +87,10 @@ pub fn product(a: &Array, b: &Array) -> Option<Array> {
         _ => return None,
     };
     let made = small_room(dtype, shape)?;
+    if n == 1 && rows_times(left.ptr, left_steps, (right.ptr, right_steps[0]), [m, k], &made) {
+        stats::count_inline("matmul");
+        return Some(made);
+    }
     let raw = |ptr: *const u8, shape: [usize; 2], steps: [isize; 2]| RawView {
         ptr: ptr.cast_mut(),
         dtype,
@@ -106,6 +110,23 @@ pub fn product(a: &Array, b: &Array) -> Option<Array> {
     }
     stats::count_inline(op.name());
     Some(made)
+}
+
+/// The product of dense rows with a dense vector, into an array of theirs; false if it is not so.
+fn rows_times(
+    a: *const u8,
+    [down, along]: [isize; 2],
+    (x, step): (*const u8, isize),
+    mk: [usize; 2],
+    to: &Array,
+) -> bool {
+    let (dtype, size) = (to.view.dtype, to.view.dtype.size() as isize);
+    let aligned = (a as usize | x as usize | down as usize).is_multiple_of(size as usize);
+    // SAFETY: the rows and the vector lie inside their stores; the result is new, with an element for each row.
+    aligned
+        && along == size
+        && step == size
+        && unsafe { numloom_library::dots_dense(dtype, a, down / size, x, mk, to.store.ptr()) }
 }
 
 /// The first place of the extreme of a small array, in C order.

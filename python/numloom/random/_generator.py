@@ -145,13 +145,18 @@ class Generator(_ORIGINAL):
         factor = given.factor(check_valid, tol, _multivariate.METHODS.get(method))
         return given.placed(draw_standard(self._stream, "normal", given.shape), factor)
 
-    @_native
+    # As for `integers`.
     def shuffle(self, x: Any, axis: int = 0) -> None:
-        _orders.shuffle(self._stream, x, axis)
+        try:
+            _orders.shuffle(self._stream, x, axis)
+        except Unsupported:
+            _shuffle_by_numpy(self, x, axis)
 
-    @_native
     def permutation(self, x: Any, axis: int = 0) -> Any:
-        return _orders.permutation(self._stream, x, axis)
+        try:
+            return _orders.permutation(self._stream, x, axis)
+        except Unsupported:
+            return _permutation_by_numpy(self, x, axis)
 
     @_native
     def permuted(self, x: Any, *, axis: Any = None, out: Any = None) -> Any:
@@ -166,7 +171,10 @@ class Generator(_ORIGINAL):
 
 
 _integers_by_numpy = through_twin("integers", "random.Generator.integers")
-dressed(Generator.integers, _ORIGINAL, "integers")
+_shuffle_by_numpy = through_twin("shuffle", "random.Generator.shuffle")
+_permutation_by_numpy = through_twin("permutation", "random.Generator.permutation")
+for _name in ("integers", "shuffle", "permutation"):
+    dressed(getattr(Generator, _name), _ORIGINAL, _name)
 _standard_gamma = distribution(_ORIGINAL, "standard_gamma", "standard_gamma")
 
 for _name in ROWS:

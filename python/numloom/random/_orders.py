@@ -29,7 +29,14 @@ def _axis(axis: Any, ndim: int) -> int:
     return int(axis) % ndim
 
 
+def _is_line(x: Any, axis: Any) -> bool:
+    return type(x) is ndarray and x.ndim == 1 and axis == 0 and x.size > 0
+
+
 def shuffle(stream: Any, x: Any, axis: int = 0) -> None:
+    if _is_line(x, axis):
+        shuffle_in_place(stream, x)
+        return
     if not isinstance(x, ndarray) or x.ndim == 0 or not x.flags.writeable:
         raise Unsupported("shuffle")
     axis = _axis(axis, x.ndim)
@@ -42,6 +49,10 @@ def shuffle(stream: Any, x: Any, axis: int = 0) -> None:
 
 
 def permutation(stream: Any, x: Any, axis: int = 0) -> Any:
+    if _is_line(x, axis):
+        copy = x.copy()
+        shuffle_in_place(stream, copy)
+        return copy
     if isinstance(x, int | numpy.integer) and not isinstance(x, bool):
         if x < 0 or isinstance(x, numpy.integer):
             raise Unsupported("arange decides the dtype")
