@@ -115,13 +115,13 @@ pub(crate) unsafe fn unary<T: Real, F: Lanes1<T>>(n: usize, src: *const T, dst: 
     while n - i > FEW {
         let m = stride(n - i);
         let x = padding.whole_steps(src.add(i), m);
-        let mut nan = 0u32;
+        let mut nan = false;
         for j in 0..m.next_multiple_of(STEP) {
             let y = F::lane(x.add(j).read_unaligned());
             out.0.get_unchecked_mut(j).write(y);
-            nan |= y.is_nan() as u32;
+            nan |= y.is_nan();
         }
-        if nan != 0 {
+        if nan {
             flags |= mend1::<T, F>(m.next_multiple_of(STEP), x, &mut out);
         }
         copy_out(&out, dst.add(i), m);
@@ -154,13 +154,13 @@ pub(crate) unsafe fn binary<T: Real, F: Lanes2<T>>(n: usize, a: *const T, b: *co
         let m = stride(n - i);
         let x = padding_a.whole_steps(a.add(i), m);
         let y = padding_b.whole_steps(b.add(i), m);
-        let mut nan = 0u32;
+        let mut nan = false;
         for j in 0..m.next_multiple_of(STEP) {
             let z = F::lane(x.add(j).read_unaligned(), y.add(j).read_unaligned());
             out.0.get_unchecked_mut(j).write(z);
-            nan |= z.is_nan() as u32;
+            nan |= z.is_nan();
         }
-        if nan != 0 {
+        if nan {
             flags |= mend2::<T, F>(m.next_multiple_of(STEP), x, y, &mut out);
         }
         copy_out(&out, dst.add(i), m);

@@ -1,7 +1,7 @@
 //! log, log2, log10, log1p, logaddexp and logaddexp2: the argument as 2^k (1 + f) with 1 + f between
 //! √½ and √2, and a series in s = f / (2 + f).
 
-use crate::arithmetic::{LN2_42, LN2_REST, covered, fast_two_sum, halves, two_product, two_sum};
+use crate::arithmetic::{LN2_42, LN2_REST, covered, fast_two_sum, halves, two_product};
 use crate::blocks::{Lanes1, Lanes2};
 use crate::exponential::{exp_normal, exp2_normal};
 use crate::libm::{Log, Log1p, Log2, Log10, Logaddexp, Logaddexp2};
@@ -97,18 +97,18 @@ impl Lanes1<f64> for Log10 {
 /// log(1 + x) for `x` above -1 and not among the largest, whose inverse is subnormal.
 #[inline(always)]
 pub(crate) fn log1p_finite(x: f64) -> f64 {
-    let (u, lost) = two_sum(1.0, x);
+    let u = 1.0 + x;
+    let lost = if x > 1.0 { 1.0 - (u - x) } else { x - (u - 1.0) };
     let (biased, m) = split(u);
-    let unscaled = biased == 1023;
     let k = exponent(biased);
-    let f = if unscaled { x } else { m - 1.0 };
     let down = f64::from_bits(2046u64.wrapping_sub(biased) << 52);
-    // `lost / u` to seven bits: it is far below the result, which this keeps to a hundredth of an ulp.
-    let inverse = f.mul_add(f.mul_add(0.9706801146570074, -1.0883769982044142), 1.0017835207507357);
-    let correction = if unscaled { 0.0 } else { lost * down * inverse };
-    let (half_square, rest) = half_square_and_rest(f);
-    let low = k.mul_add(LN2_REST, correction);
-    k.mul_add(LN2_42, f - (half_square - (rest + low))).copysign(x)
+    // What was lost goes back into the fraction, and what is lost there (nothing where `k` is 0, as `x` itself comes back)
+    // to the low parts: over 1 + f, which 1 - f stands for, as it is far below the result.
+    let f = lost.mul_add(down, m - 1.0);
+    let rest = lost.mul_add(down, (m - 1.0) - f);
+    let (half_square, tail) = half_square_and_rest(f);
+    let low = k.mul_add(LN2_REST, f.mul_add(-rest, rest));
+    k.mul_add(LN2_42, f - (half_square - (tail + low))).copysign(x)
 }
 
 impl Lanes1<f64> for Log1p {
