@@ -23,6 +23,11 @@ def compare(call, host, ours, ulps=0, what=""):
     agree_in_outcome(lambda: call(np, ours), lambda: call(numpy, host), ulps, what=what)
 
 
+def laid(x):
+    """How an array lies, where it is of no matter for none of its axes, and the array."""
+    return x.strides if min(x.shape, default=0) > 1 else None, x
+
+
 CALLS = {
     "size": lambda m, x: (m.size(x), m.ndim(x), m.shape(x), m.isscalar(x)),
     "size axis": lambda m, x: m.size(x, 0),
@@ -76,6 +81,25 @@ CALLS = {
     "digitize by one": lambda m, x: m.digitize(x, m.array([1.5])),
     "result_type": lambda m, x: [str(m.result_type(x, m.arange(3).astype(d))) for d in DTYPES],
     "result_type of others": lambda m, x: (str(m.result_type(x)), str(m.result_type(x, 1.5, "f4"))),
+    "two results": lambda m, x: (m.divmod(x, 3), divmod(x, x), divmod(7, x), m.modf(x), m.frexp(x)),
+    "two results of two types": lambda m, x: m.divmod(x, m.arange(x.size).reshape(x.shape).astype("f4")),
+    "ldexp": lambda m, x: (m.ldexp(x, 2), m.ldexp(x, x.astype("i4")), m.ldexp(x, -1080), m.ldexp(x, 5000)),
+    "cumsum": lambda m, x: (x.cumsum(), m.cumsum(x), m.cumsum(x, axis=0), x.cumsum(dtype="f4")),
+    "cumprod": lambda m, x: (x.cumprod(), m.cumprod(x), x.cumprod(axis=-1)),
+    "accumulate": lambda m, x: (m.add.accumulate(x), m.maximum.accumulate(x), m.minimum.accumulate(x, 0)),
+    "accumulate with others": lambda m, x: (m.subtract.accumulate(x), m.logical_or.accumulate(x)),
+    "clip to numbers": lambda m, x: (x.clip(1, 3), x.clip(-1.5, 2.5), m.clip(x, 3, 1), x.clip(m.nan, 2)),
+    "clip to what does not fit": lambda m, x: (x.clip(-1, 1 << 40), m.clip(x, None, 3), x.clip(True, False)),
+    "conj": lambda m, x: (x.conj(), x.conjugate(), m.conj(x)),
+    "parts": lambda m, x: (x.real, x.imag, x.real.dtype.char),
+    "tolist": lambda m, x: (x.tolist(), [type(v).__name__ for v in x.ravel().tolist()]),
+    "argmin of columns": lambda m, x: [m.tile(x.ravel(), (9, 20)).argmin(axis=axis) for axis in (0, 1, -2)],
+    "argmax of rows": lambda m, x: m.tile(x.ravel(), (40, 3)).T.argmax(axis=0),
+    "argpartition": lambda m, x: m.take(x.ravel(), m.argpartition(x.ravel(), 1))[1],
+    "matrix and vector": lambda m, x: (m.outer(x, x) @ x.ravel(), m.outer(x, x).dot(x.ravel()[::-1])),
+    "vector and matrix": lambda m, x: (x.ravel() @ m.outer(x, x), m.outer(x, x).T[::2] @ x.ravel()),
+    "einsum": lambda m, x: (m.einsum("ij,j->i", m.outer(x, x), x.ravel()), m.einsum("ij,kj,j->ki", *[x[None]] * 2, x)),
+    "columns by columns": lambda m, x: [laid(y) for y in (x.T + x.T, x.T * 2, x.T + x.T.astype("f4"))],
     "apply_along_axis": lambda m, x: m.apply_along_axis(m.sum, 0, x),
     "apply_along_axis of lines": lambda m, x: m.apply_along_axis(lambda line: line[:2] * 2, -1, x),
 }
@@ -107,8 +131,8 @@ def test_norms_and_transforms_of_a_few(shape, axis, dtype):
 
 
 def shown(call, x):
-    """The result of a call, and what it warned about."""
-    with warnings.catch_warnings(record=True) as seen:
+    """The result of a call, and what it warned about, underflow too."""
+    with numpy.errstate(under="warn"), warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")
         made = call(x)
     return made, [(w.category, str(w.message)) for w in seen]
@@ -158,6 +182,104 @@ def test_polynomials_at_a_number_raise():
         for m in (numpy, np):
             with numpy.errstate(**{what: "raise"}), pytest.raises(FloatingPointError):
                 float(m.polyval(m.array(row), x))
+
+
+def test_fill():
+    for dtype in DTYPES:
+        for value in (1, 2.5, 1 << 40, -1, numpy.nan, 1j, True, numpy.float32(3), [1], "x"):
+            host, ours = pair((4, 3), dtype)
+            host = host.copy()
+
+            def call(m, x, value=value):
+                x.fill(value)
+                x[::2].fill(value)
+
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                compare(call, host, ours, what=f"{dtype} {value}")
+            agree(ours, host)
+    ours.flags.writeable = False
+    with pytest.raises(ValueError, match="read-only"):
+        ours.fill(1.0)
+
+
+@pytest.mark.parametrize("dtype", "bBlLfdD")
+@pytest.mark.parametrize("name", ["add", "subtract", "multiply", "maximum", "minimum", "divide", "negative"])
+def test_updates_by_index(name, dtype):
+    rows = [[0, 2, 0], [-1, -5], [], [5], [-6, 0], [[0, 1], [1, 1]]]
+    for row in rows:
+        for value in (3, 2.5, True, numpy.float32(2), "one each", "of a type"):
+            host, ours = pair((5,), dtype)
+            host = host.copy()
+
+            def call(m, x, row=row, value=value):
+                at = m.array(row, dtype=int)
+                each = m.arange(at.size).reshape(at.shape)
+                values = {"one each": each.astype(x.dtype), "of a type": each}.get(value, value)
+                getattr(m, name).at(x, at, *([] if name == "negative" else [values]))
+
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                compare(call, host, ours, what=f"{row} {value}")
+            agree(ours, host, what=f"{row} {value}")
+
+
+def test_updates_by_index_of_what_overlaps():
+    for start in (0, 1):
+        host = numpy.arange(6)
+        ours = np.asarray(host.copy())
+        for m, x in ((numpy, host), (np, ours)):
+            m.add.at(x, m.array([0, 0, 3]), x[start : start + 3].copy())
+            m.add.at(x[::-2], x[:2] % 3, 1)
+        agree(ours, host)
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 5, 32, 33, 1000])
+def test_shuffles_of_a_few(n):
+    for dtype in "?hfdD":
+        for seed in range(3):
+            host, ours = pair((n,), dtype)
+            host = host.copy()
+            theirs, mine = numpy.random.default_rng(seed), np.random.default_rng(seed)
+            for _ in range(2):
+                theirs.shuffle(host)
+                mine.shuffle(ours)
+                agree(ours, host)
+                agree(mine.permutation(ours), theirs.permutation(host))
+                agree(mine.permutation(ours[::-1]), theirs.permutation(host[::-1]))
+                theirs.shuffle(host[::2])
+                mine.shuffle(ours[::2])
+                agree(ours, host)
+            assert mine.bit_generator.state == theirs.bit_generator.state
+    ours.flags.writeable = False
+    with pytest.raises(ValueError, match="read-only"):
+        np.random.default_rng(0).shuffle(ours)
+
+
+def test_warnings_of_short_ways():
+    huge, nan, zero = numpy.array([1e308, 1e308, 1.0]), numpy.array([numpy.inf, numpy.nan]), numpy.array([0, 3])
+    half = numpy.array([60000, 1], dtype="f2")
+    calls = [
+        (huge, lambda m, x: x.cumsum()),
+        (huge, lambda m, x: m.multiply.accumulate(x)),
+        (huge, lambda m, x: m.ldexp(x, 10)),
+        (huge, lambda m, x: m.ldexp(x, -2080)),
+        (half, lambda m, x: m.ldexp(x, 20)),
+        (nan.astype("f2"), lambda m, x: (m.frexp(x), m.modf(x), m.ldexp(x, 3))),
+        (nan, lambda m, x: (m.frexp(x), m.modf(x), m.ldexp(x, 3))),
+        (nan, lambda m, x: m.divmod(x, 2.0)),
+        (nan, lambda m, x: (m.maximum.accumulate(x), x.clip(0.0, 1.0))),
+        (zero, lambda m, x: m.divmod(x, 0)),
+        (zero, lambda m, x: m.divmod(x, m.zeros(2, dtype=int))),
+        (huge, lambda m, x: m.multiply.at(x, m.array([0, 0]), 10.0)),
+    ]
+    small = numpy.array([1.5, 2.0**-1000, 3 * 2.0**-1074, 0.0])
+    calls += [(small, lambda m, x, by=by: m.ldexp(x, by)) for by in (-74, -75, -1073, -1074, -1075, -2000, 5)]
+    for host, call in calls:
+        expected, theirs = shown(lambda x, call=call: call(numpy, x), host.copy())
+        got, mine = shown(lambda x, call=call: call(np, x), np.asarray(host))
+        agree_in_outcome(lambda: got, lambda: expected)
+        assert mine == theirs
 
 
 def test_put():

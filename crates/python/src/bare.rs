@@ -612,7 +612,6 @@ functions! {
     "copy" array
     "copyto" copyto
     "arange" arange
-    "clip" clip
     "cumsum" cumsum
     "cumprod" cumprod
 }
@@ -681,11 +680,6 @@ unsafe fn arange(py: Python<'_>, args: Objects<'_>, dtype: Option<DType>) -> Ans
     }
     let value = |x: f64| Value::from_f64(DType::F64, x);
     Some(handle::wrap(py, record::iota_new(&value(start), &value(delta), n as usize)?))
-}
-
-unsafe fn clip(py: Python<'_>, args: Objects<'_>, dtype: Option<DType>) -> Answer {
-    let (&[x, low, high], None) = (args, dtype) else { return None };
-    quick::clip(&held(py, x), &held(py, low), &held(py, high))
 }
 
 unsafe fn cumsum(py: Python<'_>, args: Objects<'_>, dtype: Option<DType>) -> Answer {

@@ -99,6 +99,12 @@ fn limit<'py>(py: Python<'py>, value: &Bound1<'py>) -> Native<Option<Input<'py>>
 #[pyo3(signature = (*args, **kwargs))]
 fn clip<'py>(args: &Bound<'py, PyTuple>, kwargs: Option<&Bound<'py, PyDict>>) -> PyResult<Py<PyAny>> {
     let py = args.py();
+    if kwargs.is_none() && args.len() == 3 {
+        let [x, low, high] = [args.get_borrowed_item(0)?, args.get_borrowed_item(1)?, args.get_borrowed_item(2)?];
+        if let Some(clipped) = quick::clip(&x, &low, &high) {
+            return clipped;
+        }
+    }
     or_numpy("clip", args, kwargs, || {
         let [a, low, high, out, min, max] = bind(["a", "a_min", "a_max", "out", "min", "max"], args, kwargs)?;
         if args.len() > 4 || (low.is_some() && min.is_some()) || (high.is_some() && max.is_some()) {

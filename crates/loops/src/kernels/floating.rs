@@ -92,7 +92,7 @@ trait Parts: Float {
     /// `self = mantissa * 2^exponent` with the mantissa in [0.5, 1).
     fn split(self) -> (Self, i32);
     /// `self * 2^exponent`, rounded once.
-    fn scale(self, exponent: i64) -> Self;
+    fn scale(self, exponent: i64, flags: &mut u8) -> Self;
     /// Fractional and integral part, each with the sign of the whole.
     fn fraction(self) -> (Self, Self);
 }
@@ -114,7 +114,7 @@ macro_rules! parts {
             }
 
             #[inline(always)]
-            fn scale(self, exponent: i64) -> $t {
+            fn scale(self, exponent: i64, flags: &mut u8) -> $t {
                 // What has no mantissa is what it is, times any power of two.
                 let (mantissa, own) = self.split();
                 let total = (exponent.clamp(-10_000, 10_000) as i32) + own;
@@ -129,7 +129,13 @@ macro_rules! parts {
                 } else {
                     (two_to(2 - $bias), two_to((total - 2 + $bias).max(1 - $bias)))
                 };
-                mantissa * first * last
+                let (exact, y) = (mantissa * first, mantissa * first * last);
+                *flags |= if y.infinite() & self.finite() { FP_OVERFLOW } else { 0 };
+                // The last factor's inverse is a power of two as well.
+                let inverse = <$t>::from_bits(((2 * $bias as $bits) << $places).wrapping_sub(last.to_bits()));
+                let tiny = (y.abs() < <$t>::MIN_POSITIVE) & (y * inverse != exact);
+                *flags |= if tiny { FP_UNDERFLOW } else { 0 };
+                y
             }
 
             #[inline(always)]
@@ -147,14 +153,14 @@ parts!(f64, u64, 52, 1023);
 
 macro_rules! ldexp {
     ($($t:ty)*) => { $(
-        two!(@ Ldexp, Ieee, $t, i32, $t, a, b, _flags, a.scale(b as i64));
-        two!(@ Ldexp, Ieee, $t, i64, $t, a, b, _flags, a.scale(b));
+        two!(@ Ldexp, Quiet, $t, i32, $t, a, b, flags, a.scale(b as i64, flags));
+        two!(@ Ldexp, Quiet, $t, i64, $t, a, b, flags, a.scale(b, flags));
     )* };
 }
 ldexp!(f32 f64);
 
-two!(@ Ldexp, Scalar, Half, i32, Half, a, b, flags, Half::narrow(a.widen().scale(b as i64), flags));
-two!(@ Ldexp, Scalar, Half, i64, Half, a, b, flags, Half::narrow(a.widen().scale(b), flags));
+two!(@ Ldexp, QuietScalar, Half, i32, Half, a, b, flags, Half::narrow(a.widen().scale(b as i64, flags), flags));
+two!(@ Ldexp, QuietScalar, Half, i64, Half, a, b, flags, Half::narrow(a.widen().scale(b, flags), flags));
 
 macro_rules! pair {
     ($k:ident, $style:ident, $t:ty, $second:ty, |$a:ident, $flags:ident| $e:expr) => {
