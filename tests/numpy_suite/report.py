@@ -30,8 +30,8 @@ GROUPS = [
     ),
     (
         "Signatures and documentation",
-        "Some functions are Python's where NumPy's are built in, and the other way round: those cannot be inspected; the "
-        "docstrings of ufuncs are NumPy's and cannot be set.",
+        "Some functions are Python's where NumPy's are built in, and the other way round: those cannot be inspected. "
+        "The docstrings of ufuncs are NumPy's and cannot be set.",
         r"(?i)signature|newdoc|docstring",
         r"_ParameterKind|__text_signature__",
     ),

@@ -5,6 +5,7 @@ use crate::copy::Moves;
 use crate::frame::layout_of;
 use crate::partials::goes_along;
 use crate::program::{Compiled, Layout, Program, Tier};
+use crate::trial::Trial;
 use crate::walk::{self, Operand};
 use numloom_ir::kernel::Instr;
 use numloom_ir::{DType, Dims, Strides, Value};
@@ -66,6 +67,8 @@ pub struct Launch {
     /// Finds out who raised a flag, where more than one instruction could have.
     pub(crate) watch: Option<Watch>,
     moves: Option<Moves>,
+    /// The tier, while it is not known yet which one is the better for the kernel.
+    trial: Option<(Arc<Trial>, Tier)>,
     tile: usize,
     tiles: SmallVec<[usize; 2]>,
 }
@@ -156,6 +159,7 @@ impl Launch {
             partials: Vec::new(),
             watch: None,
             moves,
+            trial: compiled.trial.as_ref().filter(|t| jit && !t.is_over()).map(|t| (t.clone(), tier)),
             tile: 0,
             tiles: SmallVec::new(),
         };
@@ -230,7 +234,16 @@ impl Launch {
         // A tile that leaves what it reads as it is can run again when it has raised a flag; others are watched while
         // they run. Only the first phase takes time.
         let at_once = watch.filter(|w| w.overwrites() || phase > 0);
-        let flags = self.run_under(at_once, phase, tile);
+        let flags = match &self.trial {
+            Some((trial, tier)) if phase == 0 => {
+                let elements = match self.shape {
+                    Shape::Map => self.tile.min(self.block.size - (tile * self.tile).min(self.block.size)),
+                    _ => self.block.size * self.outer.size / self.tiles[0].max(1),
+                };
+                trial.measure(*tier, elements, || self.run_under(at_once, phase, tile))
+            }
+            _ => self.run_under(at_once, phase, tile),
+        };
         if let Some(w) = watch
             && at_once.is_none()
             && w.hears(flags)

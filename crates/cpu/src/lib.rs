@@ -1,6 +1,7 @@
 //! The CPU backend: a kernel becomes a program for a pattern of operand layouts (`program`), a launch
 //! binds it to memory and cuts its domain into tiles (`launch`, `walk`), and a tile runs block by block
-//! (`run`, `fold`, `copy`; `partials` for the order of sums). `blame` finds the instruction behind a floating-point flag.
+//! (`run`, `fold`, `copy`; `partials` for the order of sums). `trial` finds the better tier, `blame` the instruction behind a
+//! floating-point flag.
 
 mod blame;
 mod copy;
@@ -10,6 +11,7 @@ mod launch;
 mod partials;
 mod program;
 mod run;
+mod trial;
 mod walk;
 
 pub use blame::{Raised, Watch, may_raise};

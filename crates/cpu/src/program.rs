@@ -3,6 +3,7 @@
 
 use crate::copy::{Pairs, pairs_of};
 use crate::partials::GRANULE;
+use crate::trial::{self, Trial};
 use numloom_ir::kernel::{Instr, Kernel, NO_REG, OperandId, ParamId, Reg};
 use numloom_ir::{DType, ScalarOp};
 use numloom_loops::{BLOCK, BlockFn, FoldFn, block_fn, cast_fn, fold_fn, select_fn};
@@ -120,6 +121,8 @@ pub struct Compiled {
     elements: AtomicU64,
     /// Block loops do it in less time than machine code.
     is_for_blocks: bool,
+    /// Where that has to be found out.
+    pub(crate) trial: Option<Arc<Trial>>,
 }
 
 /// Elements after which a kernel is worth the 0.2 ms of generating machine code for it.
@@ -148,6 +151,7 @@ impl Compiled {
         Compiled {
             copies: pairs_of(&kernel),
             is_for_blocks: is_for_blocks(&kernel),
+            trial: trial::is_worth_it(&kernel).then(Arc::default),
             kernel,
             programs: Mutex::new(Vec::new()),
             elements: AtomicU64::new(0),
@@ -158,7 +162,11 @@ impl Compiled {
     pub fn tier(&self, elements: usize) -> Tier {
         let seen = self.elements.fetch_add(elements as u64, Ordering::Relaxed) + elements as u64;
         let hot = if elements < FEW { HOT_OF_FEW } else { HOT };
-        if seen >= hot && !self.is_for_blocks { Tier::MachineCode } else { Tier::Interpreter }
+        match &self.trial {
+            _ if seen < hot || self.is_for_blocks => Tier::Interpreter,
+            Some(trial) => trial.next(),
+            None => Tier::MachineCode,
+        }
     }
 
     pub(crate) fn program(&self, layouts: &SmallVec<[Layout; 8]>, tier: Tier) -> Arc<Program> {
@@ -229,7 +237,7 @@ impl<'a> Builder<'a> {
                 run.push(at);
                 let depth = 1 + instr.sources().map(|r| depths[r as usize]).max().unwrap_or(0);
                 instr.results().for_each(|r| depths[r as usize] = depth);
-                if depth >= DEEPEST {
+                if depth >= DEEPEST && (depth >= 2 * DEEPEST || !self.has_masks_after(&run, at)) {
                     self.flush(&mut run, &mut body);
                     depths.fill(0);
                 }
@@ -311,6 +319,13 @@ impl<'a> Builder<'a> {
         }
     }
 
+    /// Whether a run of instructions has made masks that are still wanted after it: they are bytes between two segments, for
+    /// which both of them have to do sixteen elements at a time.
+    fn has_masks_after(&self, run: &[usize], at: usize) -> bool {
+        let wanted = |r: Reg| self.kernel.regs[r as usize] == DType::Bool && self.last_use[r as usize] > at;
+        run.iter().flat_map(|&i| self.kernel.instrs[i].results()).any(wanted)
+    }
+
     /// Whether the operand is stored to while the register loaded from it is still needed.
     fn is_overwritten(&self, reg: Reg, operand: OperandId) -> bool {
         let last = self.last_use[reg as usize];
@@ -345,9 +360,13 @@ impl<'a> Builder<'a> {
             return self.lower(at, &instrs[0], body);
         }
         let made: Vec<Reg> = instrs.iter().flat_map(|i| i.results()).collect();
-        let mut inputs: Vec<Reg> = instrs.iter().flat_map(|i| i.sources()).filter(|r| !made.contains(r)).collect();
-        inputs.sort_unstable();
-        inputs.dedup();
+        // As they are first read: of the rounds of a loop the segments are alike then, and their code is made once.
+        let mut inputs: Vec<Reg> = Vec::new();
+        for r in instrs.iter().flat_map(|i| i.sources()) {
+            if !made.contains(&r) && !inputs.contains(&r) {
+                inputs.push(r);
+            }
+        }
         let outputs: Vec<Reg> = made.iter().copied().filter(|&r| self.last_use[r as usize] > last).collect();
         let declared: Vec<numloom_jit::Input> =
             inputs.iter().map(|&reg| numloom_jit::Input { reg, uniform: self.is_uniform[reg as usize] }).collect();
@@ -361,7 +380,7 @@ impl<'a> Builder<'a> {
                     self.place_result_of_segment(first, last, r);
                 }
                 let regs = inputs.iter().chain(&outputs).copied().collect();
-                body.push(Step::Code { code: Arc::new(code), regs });
+                body.push(Step::Code { code, regs });
                 for r in inputs {
                     if self.last_use[r as usize] <= last {
                         self.release(r);

@@ -1,6 +1,7 @@
 //! Tier 1 of the CPU backend: a run of simple kernel instructions becomes one machine function over
 //! a block, so that the values between them stay in machine registers. Cranelift is used here only.
 
+mod cache;
 mod cast;
 mod function;
 mod host;
@@ -10,6 +11,7 @@ mod plan;
 mod support;
 
 use numloom_ir::kernel::{Instr, Kernel, Reg};
+use std::sync::Arc;
 
 pub use host::{Compiled, JitError};
 pub use support::supports;
@@ -35,7 +37,9 @@ pub struct Segment<'a> {
 
 /// Compiles a segment. A segment that breaks the rules, or a host that cannot run the code, is an
 /// error; nothing here panics.
-pub fn compile(segment: &Segment) -> Result<Compiled, JitError> {
-    let plan = plan::Plan::of(segment)?;
-    host::build(|func, context, target| function::emit(func, context, target, segment, &plan))
+pub fn compile(segment: &Segment) -> Result<Arc<Compiled>, JitError> {
+    cache::compiled(segment, || {
+        let plan = plan::Plan::of(segment)?;
+        host::build(|func, context, target| function::emit(func, context, target, segment, &plan))
+    })
 }
