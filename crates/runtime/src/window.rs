@@ -18,7 +18,7 @@ use crate::swap;
 use crate::task::{Payload, SCHEDULER, Task, Work};
 use numloom_profile::record::TaskRecord;
 use parking_lot::{Condvar, Mutex};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -31,6 +31,10 @@ pub struct Window {
     postponed: AtomicUsize,
     /// Operations looked at and kept since the last launch, because they are slices of a loop that goes on.
     kept: AtomicUsize,
+    /// Where the operation was recorded with which rounds of a loop are taken to begin; 0 for nowhere yet.
+    round: AtomicU64,
+    /// Length from which on the window is flushed before such an operation.
+    rounds_end: AtomicUsize,
     /// Held while operations become tasks: windows are analysed one after another, in order.
     analysing: Mutex<()>,
     /// Wakes the utility thread.
@@ -45,6 +49,8 @@ pub static WINDOW: Window = Window {
     length: AtomicUsize::new(0),
     postponed: AtomicUsize::new(0),
     kept: AtomicUsize::new(0),
+    round: AtomicU64::new(0),
+    rounds_end: AtomicUsize::new(ROUNDS),
     analysing: Mutex::new(()),
     bell: Mutex::new(false),
     rung: Condvar::new(),
@@ -68,6 +74,8 @@ enum Reason {
     Long,
     /// Its first part is work for long, and need not wait for the rest.
     Heavy,
+    /// It holds some rounds of a loop over middling arrays, whose recording takes as long as their work.
+    Rounds,
     /// Nothing was recorded for a while.
     Idle,
 }
@@ -83,6 +91,12 @@ const HEAVY: usize = 64;
 /// On the CPU so many of them stay in the window, with what was recorded between them: by then a loop has bound its
 /// names anew, and what only its last round used needs no memory.
 const HEAVY_KEPT: usize = 3;
+
+/// Operations on middling arrays after which the workers begin while Python records the next rounds of the loop. Windows end
+/// where a round does, at the same operation every time: one like another has its plan already.
+const ROUNDS: usize = 256;
+/// Elements of the largest of them. Of larger ones the work takes longer than recording it, and fusing more rounds pays.
+const MIDDLING: usize = 1 << 18;
 
 /// Tasks launched and not over before recording waits for some: bounds what a long loop piles up.
 const MOST_IN_FLIGHT: usize = 8192;
@@ -138,6 +152,10 @@ impl Window {
         op.announce();
         stats::count(&stats::OPERATIONS, 1);
         let heavy = is_heavy(&op);
+        if self.begins_rounds(&op) {
+            self.flush_for(Reason::Rounds, false);
+            profile::record::returned();
+        }
         if profile::on() {
             op.recorded = profile::record::recorded(profile::place(op.at));
         }
@@ -161,6 +179,28 @@ impl Window {
         } else if length % limit == 0 || self.utility_sleeps.load(Ordering::Relaxed) {
             self.ring();
         }
+    }
+
+    /// Whether the window has enough rounds of a loop, and the operation begins the next.
+    fn begins_rounds(&self, op: &Operation) -> bool {
+        let length = self.length.load(Ordering::Relaxed);
+        if length < ROUNDS / 2 {
+            return false;
+        }
+        let place = op.at.place();
+        let here = (place.code as u64) << 32 | (place.at as u64 + 1);
+        let end = self.rounds_end.load(Ordering::Relaxed);
+        // Some operation in the middle of the window is taken, and another one where that does not come again.
+        if self.round.load(Ordering::Relaxed) == 0 || length >= 2 * end {
+            self.round.store(here, Ordering::Relaxed);
+            return false;
+        }
+        let middling = op.outs.first().is_some_and(|p| !node::is_unsized(&p.view) && p.view.size() <= MIDDLING);
+        length >= end
+            && middling
+            && self.round.load(Ordering::Relaxed) == here
+            && numloom_config::current().window_size > 2 * ROUNDS
+            && reserved::devices() == 0
     }
 
     fn ring(&self) {
@@ -213,6 +253,10 @@ impl Window {
             // A loop over slices goes on: its next slices join the same task if it is kept. For how long is
             // bounded, so that a long loop does not keep the workers waiting.
             let shrunk = ops.len() < recorded / 2;
+            if reason == Reason::Rounds && shrunk {
+                self.rounds_end.store(2 * recorded, Ordering::Relaxed);
+                return self.put_back(ops);
+            }
             if reason == Reason::Long && shrunk && self.kept.load(Ordering::Relaxed) < LONGEST_KEPT {
                 self.kept.fetch_add(recorded, Ordering::Relaxed);
                 return self.put_back(ops);
@@ -223,6 +267,10 @@ impl Window {
             }
         }
         self.kept.store(0, Ordering::Relaxed);
+        self.rounds_end.store(ROUNDS, Ordering::Relaxed);
+        if reason != Reason::Rounds {
+            self.round.store(0, Ordering::Relaxed);
+        }
         if reason != Reason::Wanted {
             self.postpone(&mut ops);
         }
