@@ -18,7 +18,7 @@ const HABIT: u32 = 8;
 const MANY: usize = 16;
 const EACH: usize = 3;
 /// Operations that run at once after such a window, before one is recorded again to see.
-const FOR_LONG: u32 = 1 << 16;
+const FOR_LONG: u32 = 1 << 12;
 
 /// How many of these are left.
 static LEFT: AtomicU32 = AtomicU32::new(0);
