@@ -85,6 +85,51 @@ def test_many_small_operations_do_not_wait_for_what_is_recorded():
     assert inline > operations * 0.8
 
 
+def test_rounds_of_a_loop_run_while_it_goes_on():
+    """Windows end where a round does, so that they are alike: all but the first and the last have their plan."""
+    out = run(
+        """
+        import numloom as np
+        def rounds(n):
+            u = np.ones(20_000)
+            before = u.copy()
+            for _ in range(n):
+                after = 2 * u - before
+                after[1:-1] += 0.25 * (u[2:] - 2 * u[1:-1] + u[:-2])
+                before, u = u, after
+            return float(u.sum())
+        s = np.stats()
+        assert rounds(400) == 20_000
+        t = np.stats()
+        print(t["windows"] - s["windows"], t["plan_hits"] - s["plan_hits"])
+        """,
+        "--cpus 2",
+    )
+    windows, hits = map(int, out.split())
+    assert windows >= 8 and hits >= windows - 4
+
+
+def test_rounds_over_large_arrays_and_slices_stay_together():
+    out = run(
+        """
+        import numloom as np
+        s = np.stats()["windows"]
+        x = np.ones(1_000_000)
+        for _ in range(300):
+            x = x * 0.5 + 0.5
+        float(x[0])
+        t = np.stats()["windows"]
+        y, z = np.ones((3000, 9000)), np.zeros((3000, 9000))
+        for k in range(3000):
+            z[k] = y[k] * 2
+        z[0, 0]
+        print(t - s, np.stats()["tasks"] < 100)
+        """,
+        "--cpus 2",
+    )
+    assert out.split() == ["1", "True"]
+
+
 def test_long_work_does_not_wait_for_the_rest_of_the_recording():
     out = run(
         """

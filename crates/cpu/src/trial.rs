@@ -72,3 +72,51 @@ impl Trial {
         done
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use numloom_ir::DType;
+    use numloom_ir::kernel::NO_REG;
+    use std::time::Duration;
+
+    /// Tiles that take so long in each tier.
+    fn tried(blocks: u64, code: u64) -> Tier {
+        let trial = Trial::default();
+        for _ in 0..LAUNCHES {
+            assert!(!trial.is_over());
+            let tier = trial.next();
+            let took = if tier == Tier::Interpreter { blocks } else { code };
+            trial.measure(tier, 1000, || std::thread::sleep(Duration::from_micros(took)));
+        }
+        assert!(trial.is_over());
+        trial.next()
+    }
+
+    #[test]
+    fn the_quicker_tier_is_kept() {
+        assert_eq!(tried(100, 20_000), Tier::Interpreter);
+        assert_eq!(tried(20_000, 100), Tier::MachineCode);
+    }
+
+    #[test]
+    fn a_tier_that_never_ran_is_not_kept() {
+        let trial = Trial::default();
+        assert!((0..20).map(|_| trial.next()).last() == Some(Tier::MachineCode) && !trial.is_over());
+    }
+
+    #[test]
+    fn only_mixtures_are_tried() {
+        let apply = |op: ScalarOp, dst, src| Instr::Apply {
+            op,
+            lp: op.loop_for(DType::F64).unwrap() as u8,
+            dst: [dst, NO_REG],
+            src: [src, src],
+        };
+        let kernel = |instrs: Vec<Instr>| Kernel { regs: vec![DType::F64; 9], instrs, ..Kernel::default() };
+        let sums: Vec<Instr> = (0..5).map(|k| apply(ScalarOp::Add, k + 1, k)).collect();
+        assert!(!is_worth_it(&kernel(sums.clone())));
+        let with_one = [&sums[..3], &[apply(ScalarOp::Maximum, 4, 3)]].concat();
+        assert!(is_worth_it(&kernel(with_one)));
+    }
+}

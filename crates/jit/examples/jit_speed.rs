@@ -6,6 +6,7 @@ use numloom_ir::kernel::{Instr, Kernel, NO_REG, Reg};
 use numloom_ir::{DType, ScalarOp};
 use numloom_jit::{Compiled, Input, Segment, compile};
 use std::hint::black_box;
+use std::sync::Arc;
 use std::time::Instant;
 
 const BLOCK: usize = 1024;
@@ -41,7 +42,7 @@ impl Program {
         dst
     }
 
-    fn compile(&self, outputs: &[Reg]) -> Compiled {
+    fn compile(&self, outputs: &[Reg]) -> Arc<Compiled> {
         let segment = Segment { kernel: &self.kernel, instrs: &self.kernel.instrs, inputs: &self.inputs, outputs };
         compile(&segment).expect("a supported segment")
     }

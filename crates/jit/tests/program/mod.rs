@@ -4,6 +4,7 @@ use crate::{flags, reference};
 use numloom_ir::kernel::{Instr, Kernel, NO_REG, Reg};
 use numloom_ir::{DType, ScalarOp};
 use numloom_jit::{Compiled, Input, Segment, compile, supports};
+use std::sync::Arc;
 
 pub const TYPES: [DType; 11] = [
     DType::Bool,
@@ -116,7 +117,7 @@ impl Program {
         Some(dst)
     }
 
-    pub fn compile(&self) -> Compiled {
+    pub fn compile(&self) -> Arc<Compiled> {
         let segment =
             Segment { kernel: &self.kernel, instrs: &self.kernel.instrs, inputs: &self.inputs, outputs: &self.outputs };
         compile(&segment).unwrap_or_else(|e| panic!("{e}: {self:?}"))
