@@ -218,7 +218,7 @@ for k in range(32_000):
     np.add(rows[k * 7 % 97], rows[k * k * k % 97], out=rows[k * k % 97])
 print(float(rows[0].sum()))
 """,
-        ["--cpus", "2", "--window-size", "1000"],
+        ["--cpus", "2", "--window-size", "512"],
         5,
     ),
     "imbalance": (

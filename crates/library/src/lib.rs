@@ -9,6 +9,7 @@ mod contract;
 mod dealing;
 mod divide;
 mod element;
+mod even;
 mod few;
 mod few_products;
 mod few_truths;

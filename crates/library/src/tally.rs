@@ -1,6 +1,7 @@
 //! Counting what falls where: integers by their value, numbers by the edges they lie between. Every tile counts a part
 //! of the values for itself; then the parts are added up, always in the same order.
 
+use crate::even::Even;
 use crate::guide::{BLOCK, Guide, blocks};
 use crate::scratch::Scratch;
 use crate::sort_key::{Keyed, with_keyed};
@@ -18,6 +19,8 @@ use std::sync::OnceLock;
 pub struct Tally {
     edges: bool,
     guide: OnceLock<Result<Guide, LibraryError>>,
+    /// Of edges that lie evenly.
+    even: OnceLock<Option<Even>>,
     parts: Scratch,
     extremes: Scratch,
 }
@@ -39,7 +42,13 @@ struct Plan<'a> {
 impl Tally {
     /// Integers, each counted in the bin of its number; what has no bin is left out.
     pub fn of_integers() -> Tally {
-        Tally { edges: false, guide: OnceLock::new(), parts: Scratch::default(), extremes: Scratch::default() }
+        Tally {
+            edges: false,
+            guide: OnceLock::new(),
+            even: OnceLock::new(),
+            parts: Scratch::default(),
+            extremes: Scratch::default(),
+        }
     }
 
     /// Numbers between edges of dtype `T`, which they are cast to: from an edge up to the next, the last one included.
@@ -109,8 +118,20 @@ impl Tally {
         };
         let (low, high) = (guide.rank(0), guide.rank(guide.len() - 1));
         let (mut ranks, mut at) = ([0i64; BLOCK], [0u32; BLOCK]);
+        let even = self.even.get().and_then(Option::as_ref).filter(|_| T::DTYPE == DType::F64);
+        // One more, for what has no bin.
+        let mut counts = vec![W::ZERO; if even.is_some() { plan.bins + 1 } else { 0 }];
         blocks::<T>(plan.values, range, |block, _| {
             let weights = weights.next(block.len());
+            // SAFETY: these are doubles.
+            let doubles = || unsafe { std::slice::from_raw_parts(block.as_ptr().cast::<f64>(), block.len()) };
+            if even.is_some_and(|even| even.bins(doubles(), &mut at)) {
+                for (&bin, &w) in at.iter().zip(weights) {
+                    // SAFETY: a bin, or the one after the last.
+                    *unsafe { counts.get_unchecked_mut(bin as usize) } += w;
+                }
+                return;
+            }
             guide.places::<T, true>(block, &mut ranks, &mut at);
             for (i, &w) in weights.iter().enumerate() {
                 if (low..=high).contains(&ranks[i]) {
@@ -120,6 +141,7 @@ impl Tally {
                 }
             }
         });
+        own.iter_mut().zip(counts).for_each(|(own, count)| *own += count);
         Ok(())
     }
 
@@ -224,6 +246,7 @@ impl LibraryOp for Tally {
                 if let Some(edges) = plan.edges {
                     let made = || with_keyed!(edges.dtype, T => Guide::new::<T>(edges), unreachable!("no order"));
                     self.guide.get_or_init(made);
+                    self.even.get_or_init(|| if edges.dtype == DType::F64 { Even::new(edges) } else { None });
                 }
                 Ok(())
             }
