@@ -103,7 +103,7 @@ def test_rounds_of_a_loop_run_while_it_goes_on():
         t = np.stats()
         print(t["windows"] - s["windows"], t["plan_hits"] - s["plan_hits"])
         """,
-        "--cpus 2",
+        "--cpus 2 --gpus 0",
     )
     windows, hits = map(int, out.split())
     assert windows >= 8 and hits >= windows - 4
@@ -125,7 +125,7 @@ def test_rounds_over_large_arrays_and_slices_stay_together():
         z[0, 0]
         print(t - s, np.stats()["tasks"] < 100)
         """,
-        "--cpus 2",
+        "--cpus 2 --gpus 0",
     )
     assert out.split() == ["1", "True"]
 

@@ -349,6 +349,9 @@ impl<'a> Choice<'a> {
             (Quick::Array(a), Quick::Float(_)) | (Quick::Float(_), Quick::Array(a)) if a.view.dtype.is_inexact() => {
                 a.view.dtype
             }
+            (Quick::Array(a), Quick::Int(_)) | (Quick::Int(_), Quick::Array(a)) if a.view.dtype != DType::Bool => {
+                a.view.dtype
+            }
             _ => return None,
         };
         Some(Choice { mask, ins: [x.operand(dtype)?, y.operand(dtype)?], dtype })

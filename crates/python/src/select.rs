@@ -4,6 +4,7 @@ use crate::fperr::Watch;
 use crate::handle::{self, NdArray};
 use crate::provenance;
 use crate::quick;
+use crate::short_order::nonzero_of;
 use crate::ufunc::arguments::{Bound1, bind, given};
 use crate::ufunc::call::{compute, compute_into, new_result};
 use crate::ufunc::fallback::call_numpy;
@@ -40,6 +41,13 @@ fn or_numpy<'py>(
 #[pyo3(signature = (*args, **kwargs))]
 fn where_<'py>(args: &Bound<'py, PyTuple>, kwargs: Option<&Bound<'py, PyDict>>) -> PyResult<Py<PyAny>> {
     let py = args.py();
+    if kwargs.is_none() && args.len() == 1 {
+        // SAFETY: an object that the tuple holds.
+        let few = unsafe { nonzero_of(args.get_borrowed_item(0)?.as_ptr()) };
+        if let Some(few) = few {
+            return few.wrap(py);
+        }
+    }
     or_numpy("where", args, kwargs, || {
         if kwargs.is_some_and(|k| !k.is_empty()) {
             return Err(Stop::ToNumpy);

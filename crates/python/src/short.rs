@@ -26,7 +26,7 @@ pub enum Made {
 }
 
 impl Made {
-    fn wrap(self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+    pub fn wrap(self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         match self {
             Made::Array(a) => handle::wrap(py, a),
             Made::Result(a) => handle::wrap_result(py, a),
@@ -106,6 +106,7 @@ short_ways! {
     "concatenate" making::concatenate;
     "hstack" making::hstack;
     "vstack" making::vstack;
+    "column_stack" making::column_stack;
     "stack" making::stack;
     "repeat" making::repeat;
     "take" making::take;

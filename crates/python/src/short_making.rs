@@ -206,6 +206,22 @@ unsafe fn stacked(parts: &Parts) -> Option<Made> {
     if shape.len() > 8 { None } else { filled(parts, 1, shape) }
 }
 
+/// Lines of one length side by side.
+pub unsafe fn column_stack(given: &Given) -> Option<Made> {
+    let _still = record::still();
+    let parts = parts(given.bind([c"tup"])?[0])?;
+    let &[n] = parts[0].view.shape.as_slice() else { return None };
+    if parts.iter().any(|p| p.view.shape.as_slice() != [n]) {
+        return None;
+    }
+    let (dtype, columns) = (parts[0].view.dtype, parts.len());
+    let (made, to) = record::to_fill("column_stack", dtype, smallvec![n, columns])?;
+    for (k, part) in parts.iter().enumerate() {
+        numloom_loops::scatter(dtype.size(), n, part.ptr, to.add(k * dtype.size()), (columns * dtype.size()) as isize);
+    }
+    Some(Made::Array(made))
+}
+
 pub unsafe fn vstack(given: &Given) -> Option<Made> {
     let _still = record::still();
     let parts = parts(given.bind([c"tup"])?[0])?;

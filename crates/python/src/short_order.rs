@@ -50,8 +50,13 @@ pub unsafe fn percentile(given: &Given) -> Option<Made> {
 }
 
 pub unsafe fn nonzero(given: &Given) -> Option<Made> {
-    let _still = record::still();
     let [a] = given.bind([c"a"])?;
+    nonzero_of(a)
+}
+
+/// `nonzero` of what is exactly an array of ours, on one axis.
+pub unsafe fn nonzero_of(a: *mut ffi::PyObject) -> Option<Made> {
+    let _still = record::still();
     let a = near(a).filter(|a| a.view.ndim() == 1)?;
     let truths = library::Truths::of(a.view.dtype, run(&a)?)?;
     let (made, to) = record::to_fill("nonzero", DType::I64, smallvec![truths.count()])?;
@@ -92,8 +97,8 @@ pub unsafe fn argsort(given: &Given) -> Option<Made> {
     each_row(&a, len, 8, to, |row, to| library::places_few(dtype, row, to.cast())).then_some(Made::Array(made))
 }
 
-/// Elements that are sorted as soon as put in parts.
-const FEW: usize = 64;
+/// Elements that are sorted sooner than others put them in parts.
+const FEW: usize = 1024;
 
 /// A line of few elements of which one place is wanted.
 unsafe fn few<'a>(given: &Given) -> Option<Near<'a>> {
