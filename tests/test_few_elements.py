@@ -88,6 +88,8 @@ CALLS = {
     "result_type of others": lambda m, x: (str(m.result_type(x)), str(m.result_type(x, 1.5, "f4"))),
     "two results": lambda m, x: (m.divmod(x, 3), divmod(x, x), divmod(7, x), m.modf(x), m.frexp(x)),
     "two results of two types": lambda m, x: m.divmod(x, m.arange(x.size).reshape(x.shape).astype("f4")),
+    "power": lambda m, x: (x**2, m.power(x, 3), m.power(x, abs(x) % 5), x ** m.arange(x.size).reshape(x.shape)),
+    "power of negatives": lambda m, x: (x**-1, m.power(x, m.ones_like(x) - 2)),
     "ldexp": lambda m, x: (m.ldexp(x, 2), m.ldexp(x, x.astype("i4")), m.ldexp(x, -1080), m.ldexp(x, 5000)),
     "cumsum": lambda m, x: (x.cumsum(), m.cumsum(x), m.cumsum(x, axis=0), x.cumsum(dtype="f4")),
     "cumprod": lambda m, x: (x.cumprod(), m.cumprod(x), x.cumprod(axis=-1)),
@@ -187,6 +189,22 @@ def test_polynomials_at_a_number_raise():
         for m in (numpy, np):
             with numpy.errstate(**{what: "raise"}), pytest.raises(FloatingPointError):
                 float(m.polyval(m.array(row), x))
+
+
+@pytest.mark.parametrize("dtype", "fd")
+def test_ldexp_of_many(dtype):
+    rng = numpy.random.default_rng(1)
+    info = numpy.finfo(dtype)
+    for by in ("i4", "i8"):
+        host = rng.normal(size=400).astype(dtype)
+        wild = host.copy()
+        wild[::37] = [0, -0.0, numpy.inf, -numpy.inf, numpy.nan, info.max, info.tiny, info.smallest_subnormal, 1, 1, 1]
+        for x in (host, wild, wild[::-1]):
+            for reach in (3, 200, 2000, 40_000):
+                at = rng.integers(-reach, reach, x.size).astype(by)
+                with numpy.errstate(all="ignore"):
+                    agree(np.ldexp(np.asarray(x), np.asarray(at)), numpy.ldexp(x, at), what=f"{by} {reach}")
+                    agree(np.ldexp(np.asarray(x), int(at[0])), numpy.ldexp(x, at[0]), what=f"{by} {reach}")
 
 
 def test_fill():

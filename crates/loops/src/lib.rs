@@ -18,6 +18,7 @@ mod line;
 mod map;
 mod moves;
 mod packing;
+mod scaling;
 mod stream;
 mod table;
 

@@ -7,6 +7,7 @@ use crate::fold::{All, Any, Extreme, Odd, any_order, extreme, half_in_f32, left,
 use crate::integer_division::long_fn;
 use crate::isa::{ISA, Isa};
 use crate::map::{One, OneToTwo, Two, TwoToTwo, one, one_with_two, two, two_with_two};
+use crate::scaling::ldexp_fn;
 use crate::{BlockFn, FoldFn, elementary, float_division, kernels};
 use numloom_ir::{DType, ScalarOp};
 use std::sync::LazyLock;
@@ -189,6 +190,17 @@ fn floating(t: &mut Table) {
         )* };
     }
     ldexp!(Half f32 f64);
+    macro_rules! quicker {
+        ($($t:ty, $b:ty;)*) => { $(
+            t.set(ScalarOp::Ldexp, &[<$t>::DTYPE, <$b>::DTYPE], &[<$t>::DTYPE], ldexp_fn::<$t, $b>(t.isa));
+        )* };
+    }
+    quicker! {
+        f32, i32;
+        f32, i64;
+        f64, i32;
+        f64, i64;
+    }
 }
 
 fn elementary_functions(t: &mut Table) {

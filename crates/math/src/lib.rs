@@ -16,6 +16,7 @@ mod libm;
 mod logarithm;
 mod power;
 mod single;
+mod single_inverse;
 mod status;
 #[cfg(test)]
 mod tests;

@@ -11,7 +11,7 @@ use std::f32::consts::{FRAC_2_PI, FRAC_PI_2, FRAC_PI_4, LN_2, LOG2_E, LOG10_2, L
 const SHIFT: f32 = 12582912.0;
 
 #[inline(always)]
-fn covered(inside: bool, y: f32) -> f32 {
+pub(crate) fn covered(inside: bool, y: f32) -> f32 {
     if inside { y } else { f32::NAN }
 }
 
@@ -155,22 +155,27 @@ impl Lanes1<f32> for Log {
     }
 }
 
+/// log(1 + x) for `x` above -1 and not among the largest, whose inverse is subnormal.
+#[inline(always)]
+pub(crate) fn log1p_finite(x: f32) -> f32 {
+    let u = 1.0 + x;
+    let x_kept = u - 1.0;
+    let lost = (1.0 - (u - x_kept)) + (x - x_kept);
+    let (k, m, _) = log_parts(u);
+    let unscaled = k == 0.0;
+    let f = if unscaled { x } else { m };
+    // `lost / u` to seven bits is enough for what is this small.
+    let down = scaled(1.0, (SHIFT - k).to_bits());
+    let inverse = f.mul_add(f.mul_add(0.9706801, -1.088377), 1.0017835);
+    let correction = if unscaled { 0.0 } else { lost * down * inverse };
+    let low = k.mul_add(LN2_REST, log_rest(f) + correction);
+    k.mul_add(LN2_9, f + low).copysign(x)
+}
+
 impl Lanes1<f32> for Log1p {
     #[inline(always)]
     fn lane(x: f32) -> f32 {
-        let u = 1.0 + x;
-        let x_kept = u - 1.0;
-        let lost = (1.0 - (u - x_kept)) + (x - x_kept);
-        let (k, m, _) = log_parts(u);
-        let unscaled = k == 0.0;
-        let f = if unscaled { x } else { m };
-        // `lost / u` to seven bits is enough for what is this small.
-        let down = scaled(1.0, (SHIFT - k).to_bits());
-        let inverse = f.mul_add(f.mul_add(0.9706801, -1.088377), 1.0017835);
-        let correction = if unscaled { 0.0 } else { lost * down * inverse };
-        let low = k.mul_add(LN2_REST, log_rest(f) + correction);
-        let y = k.mul_add(LN2_9, f + low).copysign(x);
-        covered((x > -1.0) & (x < 1e37), y)
+        covered((x > -1.0) & (x < 1e37), log1p_finite(x))
     }
 }
 
@@ -241,8 +246,8 @@ impl Lanes1<f32> for Cos {
     }
 }
 
-const PI_LOW: f32 = -8.742278e-8;
-const HALF_PI_LOW: f32 = -4.371139e-8;
+pub(crate) const PI_LOW: f32 = -8.742278e-8;
+pub(crate) const HALF_PI_LOW: f32 = -4.371139e-8;
 const QUARTER_PI_LOW: f32 = -2.1855694e-8;
 const THREE_QUARTERS_PI: f32 = 2.3561945;
 const THREE_QUARTERS_PI_LOW: f32 = -5.9624404e-9;
@@ -301,7 +306,7 @@ macro_rules! through_f64 {
         }
     )*};
 }
-through_f64! { Tan Arcsin Arccos Arcsinh Arccosh Arctanh Cbrt }
+through_f64! { Tan Cbrt }
 
 macro_rules! pairs_through_f64 {
     ($($name:ident)*) => {$(

@@ -112,7 +112,7 @@ fn prepare<'a>(op: ScalarOp, a: &Quick<'a>, b: Option<&Quick<'a>>) -> Option<Cal
     }?;
     let types = op.loops()[lp as usize].ins();
     // Whether integers may be raised to a power depends on the exponents.
-    if op == ScalarOp::Power && types[0].is_integer() {
+    if op == ScalarOp::Power && types[0].is_integer() && !b.is_some_and(|b| has_no_negatives(b)) {
         return None;
     }
     let first = a.operand(types[0])?;
@@ -121,6 +121,20 @@ fn prepare<'a>(op: ScalarOp, a: &Quick<'a>, b: Option<&Quick<'a>>) -> Option<Cal
         None => first,
     };
     Some(Call { lp, ins: [first, second] })
+}
+
+/// Whether exponents are certain not to be negative: a number, or small arrays that are there.
+fn has_no_negatives(exponents: &Quick<'_>) -> bool {
+    match exponents {
+        Quick::Int(i) => *i >= 0,
+        Quick::Array(a) if a.view.dtype == DType::I64 => {
+            let _still = record::still();
+            let Some(near) = record::near(a).filter(record::Near::is_dense) else { return false };
+            // SAFETY: dense, and there.
+            (0..near.view.size()).all(|i| unsafe { near.ptr.cast::<i64>().add(i).read_unaligned() } >= 0)
+        }
+        _ => false,
+    }
 }
 
 /// How a small operation went.

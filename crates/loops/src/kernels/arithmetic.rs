@@ -56,7 +56,7 @@ one!(Radians, Ieee, [f32 f64], |a| a * (std::f64::consts::PI as T / 180.0));
 one_through_f32!(Square Sqrt Reciprocal Degrees Radians);
 
 one!(Sign, Ieee, [u8 u16 u32 u64], |a| (a != 0) as T);
-one!(Sign, Ieee, [i8 i16 i32 i64], |a| a.signum());
+one!(Sign, Ieee, [i8 i16 i32 i64], |a| (a > 0) as T - (a < 0) as T);
 one!(Sign, Quiet, [f32 f64], |a| {
     let sign = if a > 0.0 { 1.0 } else if a < 0.0 { -1.0 } else { 0.0 };
     if a.nan() { a } else { sign }

@@ -1,0 +1,118 @@
+//! `ldexp` in vectors: where number and result are normal, the exponent is added to the number's bits. A chunk with any
+//! other element goes one by one.
+
+use crate::In;
+use crate::element::Element;
+use crate::isa::for_each_isa;
+use crate::kernels;
+use crate::map::{Feed, Run, Two, Value, hush, unhush};
+use std::mem::MaybeUninit;
+
+const CHUNK: usize = 32;
+
+/// Floats whose bits are at hand.
+pub(crate) trait Scaled: Element {
+    /// Twice the number for each 1 of `by`, and whether it and the number are normal.
+    fn quick(self, by: i64) -> (Self, bool);
+}
+
+macro_rules! scaled {
+    ($t:ty, $int:ty, $places:literal, $most:literal) => {
+        impl Scaled for $t {
+            #[inline(always)]
+            fn quick(self, by: i64) -> ($t, bool) {
+                let bits = self.to_bits() as $int;
+                let own = (bits >> $places) & ($most as $int);
+                // From one extreme to the other no exponent is further.
+                let by = by.clamp(-2 * $most, 2 * $most) as $int;
+                let new = own + by;
+                let normal = (own > 0) & (own < $most) & (new > 0) & (new < $most);
+                (<$t>::from_bits(bits.wrapping_add(by << $places) as _), normal)
+            }
+        }
+    };
+}
+
+scaled!(f32, i32, 23, 255);
+scaled!(f64, i64, 52, 2047);
+
+/// An exponent for floats of type `T`.
+pub(crate) trait Exponent<T: Element>: Element {
+    fn wide(self) -> i64;
+    /// The same with care, one by one.
+    fn scale(self, x: T, flags: &mut u8) -> T;
+}
+
+macro_rules! exponents {
+    ($($t:ty: $($b:ty)*;)*) => { $($(
+        impl Exponent<$t> for $b {
+            #[inline(always)]
+            fn wide(self) -> i64 {
+                self as i64
+            }
+
+            #[inline(always)]
+            fn scale(self, x: $t, flags: &mut u8) -> $t {
+                <kernels::Ldexp as Two<$t, $b>>::call(x, self, flags)
+            }
+        }
+    )*)* };
+}
+
+exponents! {
+    f32: i32 i64;
+    f64: i32 i64;
+}
+
+#[inline(always)]
+unsafe fn chunks<T: Scaled, B: Exponent<T>>(n: usize, a: impl Feed<T>, b: impl Feed<B>, out: *mut T) -> u8 {
+    let (mut flags, mut i) = (0, 0);
+    while i + CHUNK <= n {
+        let mut results = [const { MaybeUninit::<T>::uninit() }; CHUNK];
+        let mut normal = true;
+        for j in 0..CHUNK {
+            let (y, fits) = a.get(i + j).quick(b.get(i + j).wide());
+            results[j].write(y);
+            normal &= fits;
+        }
+        if normal {
+            std::ptr::copy_nonoverlapping(results.as_ptr().cast::<u8>(), out.add(i).cast(), size_of::<[T; CHUNK]>());
+        } else {
+            one_by_one(a.after(i), b.after(i), CHUNK, out.add(i), &mut flags);
+        }
+        i += CHUNK;
+    }
+    one_by_one(a.after(i), b.after(i), n - i, out.add(i), &mut flags);
+    flags
+}
+
+/// A call, because in vectors both ways would run.
+#[inline(never)]
+unsafe fn one_by_one<T: Scaled, B: Exponent<T>>(
+    a: impl Feed<T>,
+    b: impl Feed<B>,
+    n: usize,
+    out: *mut T,
+    flags: &mut u8,
+) {
+    for j in 0..n {
+        out.add(j).write_unaligned(b.get(j).scale(a.get(j), flags));
+    }
+}
+
+#[inline(always)]
+unsafe fn body<T: Scaled, B: Exponent<T>>(n: usize, ins: *const In, outs: *const *mut u8) -> u8 {
+    let (a, b, out) = (*ins, *ins.add(1), (*outs).cast::<T>());
+    let (pa, pb) = (a.ptr.cast::<T>(), b.ptr.cast::<B>());
+    let quiet = hush(true);
+    let flags = match (a.step != 0, b.step != 0) {
+        (true, true) => chunks(n, Run(pa), Run(pb), out),
+        (true, false) => chunks(n, Run(pa), Value(pb.read_unaligned()), out),
+        (false, true) => chunks(n, Value(pa.read_unaligned()), Run(pb), out),
+        (false, false) => chunks(n, Value(pa.read_unaligned()), Value(pb.read_unaligned()), out),
+    };
+    unhush(quiet);
+    flags
+}
+
+for_each_isa!(pub(crate) ldexp_fn = body[T: Scaled, B: Exponent<T>](n: usize, ins: *const In, outs: *const *mut u8) -> u8);
