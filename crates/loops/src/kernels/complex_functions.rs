@@ -88,7 +88,7 @@ pub fn sqrt(z: C128) -> C128 {
         (1.0, 1.0)
     };
     let (re, im) = (re * up, im * up);
-    let half = ((re.abs() + re.hypot(im)) * 0.5).sqrt();
+    let half = ((re.abs() + length(re, im)) * 0.5).sqrt();
     let other = im / (2.0 * half);
     if re >= 0.0 { complex(half * down, other * down) } else { complex(other.abs() * down, half.copysign(im) * down) }
 }
@@ -162,7 +162,13 @@ fn log_length(z: C128) -> f64 {
     if large < f64::MIN_POSITIVE * 4.0 && large > 0.0 {
         return (large * 2f64.powi(54)).hypot(small * 2f64.powi(54)).ln() - 54.0 * LN_2;
     }
-    z.re.hypot(z.im).ln()
+    length(z.re, z.im).ln()
+}
+
+/// `hypot`, by squares where they and their sum are normal numbers.
+fn length(re: f64, im: f64) -> f64 {
+    let size = re.abs().max(im.abs());
+    if size > 1e-140 && size < 1e150 { (re * re + im * im).sqrt() } else { re.hypot(im) }
 }
 
 pub fn log(z: C128) -> C128 {
@@ -277,9 +283,14 @@ fn tan(z: C128) -> C128 {
 /// Above this the square of a number, plus one, is its square.
 const SQUARE_IS_ALL: f64 = 1e100;
 
-/// Rust's own divides by its argument.
+/// Rust's own divides by its argument, and takes a `hypot`.
 fn asinh(x: f64) -> f64 {
-    if x == 0.0 { x } else { x.asinh() }
+    let a = x.abs();
+    if a == 0.0 || a > 1e150 {
+        return if x == 0.0 { x } else { x.asinh() };
+    }
+    let square = a * a;
+    (a + square / (1.0 + (1.0 + square).sqrt())).ln_1p().copysign(x)
 }
 
 /// Kahan's, by two square roots that keep the sign of zero.
