@@ -1,7 +1,8 @@
-"""`python benches/ufuncs.py [--types dl?fD] [--above 1.0]`: every ufunc on 10 and on 1,000 elements, microseconds a call.
+"""Every ufunc on 10 and on 1,000 elements: `python benches/ufuncs.py [--types dl?fD] [--above 1.0]`.
 
-NumPy and Numloom take turns in one process; the best of the rounds counts. Shown are the calls that take longer than
-NumPy's on 1,000 elements, and on 10 those that take longer than NumPy's and than 0.6 µs; then how many there are of each.
+Microseconds a call. NumPy and Numloom take turns in one process; the best of the rounds counts. Shown are the calls
+that take longer than NumPy's on 1,000 elements, and on 10 those that take longer than NumPy's and than 0.6 µs; then how
+many there are of each.
 """
 
 from __future__ import annotations
