@@ -5,6 +5,7 @@ use crate::fperr::{self, Watch};
 use crate::handle::{self, NdArray};
 use crate::numpy_api::api;
 use crate::ufunc::input::Input;
+use crate::ufunc::methods::library_fold;
 use crate::ufunc::reduction::scan_loop;
 use crate::ufunc::resolve::loop_for;
 use crate::{bare, convert, errors, object, operator_slots, slots};
@@ -62,6 +63,22 @@ impl<'a> Quick<'a> {
             return (overflow == 0).then_some(Quick::Int(v));
         }
         api(obj.py()).scalar_value(obj).map(Quick::Value)
+    }
+
+    /// One argument, or two.
+    ///
+    /// # Safety
+    /// As for `peek`.
+    #[inline]
+    unsafe fn read_both(
+        left: &'a Bound<'_, PyAny>,
+        right: Option<&'a Bound<'_, PyAny>>,
+    ) -> Option<(Quick<'a>, Option<Quick<'a>>)> {
+        let right = match right {
+            Some(r) => Some(Quick::read(r)?),
+            None => None,
+        };
+        Some((Quick::read(left)?, right))
     }
 
     /// Whether it is certain that an operation on it is recorded.
@@ -167,13 +184,7 @@ fn recorded(op: ScalarOp, left: &Bound<'_, PyAny>, right: Option<&Bound<'_, PyAn
     let watch = Watch::new(py);
     let at = watch.here();
     // SAFETY: nothing below runs Python code before the operands are done with.
-    let (a, b) = unsafe {
-        let b = match right {
-            Some(r) => Some(Quick::read(r)?),
-            None => None,
-        };
-        (Quick::read(left)?, b)
-    };
+    let (a, b) = unsafe { Quick::read_both(left, right)? };
     let call = prepare(op, &a, b.as_ref())?;
     let types = &op.loops()[call.lp as usize];
     let ([dtype], ins) = (types.outs(), &call.ins[..types.ins().len()]) else { return None };
@@ -263,13 +274,7 @@ pub fn unary(op: ScalarOp, operand: &Bound<'_, PyAny>) -> Option<PyResult<Py<PyA
 pub fn pair(op: ScalarOp, left: &Bound<'_, PyAny>, right: Option<&Bound<'_, PyAny>>) -> Option<PyResult<Py<PyAny>>> {
     let py = left.py();
     // SAFETY: as in `binary`.
-    let (a, b) = unsafe {
-        let b = match right {
-            Some(r) => Some(Quick::read(r)?),
-            None => None,
-        };
-        (Quick::read(left)?, b)
-    };
+    let (a, b) = unsafe { Quick::read_both(left, right)? };
     let call = prepare(op, &a, b.as_ref())?;
     let (first, second, flags) = record::map_pair(op, call.lp, &call.ins[..op.nin()])?;
     if flags != 0
@@ -290,13 +295,7 @@ pub fn into(
     target: &Bound<'_, PyAny>,
 ) -> Option<PyResult<()>> {
     // SAFETY: as in `binary`.
-    let (a, b, out) = unsafe {
-        let b = match right {
-            Some(r) => Some(Quick::read(r)?),
-            None => None,
-        };
-        (Quick::read(left)?, b, peek(target)?)
-    };
+    let ((a, b), out) = unsafe { (Quick::read_both(left, right)?, peek(target)?) };
     let call = prepare(op, &a, b.as_ref())?;
     let fits = |o: &Operand| match o {
         Operand::Array(x) => x.view.ndim() == 0 || x.view.shape == out.array.view.shape,
@@ -424,14 +423,12 @@ pub fn fill(target: &Bound<'_, PyAny>, value: &Bound<'_, PyAny>) -> Option<PyRes
 
 /// `op.accumulate` of a small line.
 pub fn scan(py: Python<'_>, op: ScalarOp, a: &Array) -> Option<PyResult<Py<PyAny>>> {
-    let fold = match op {
-        ScalarOp::Add => Fold::Add,
-        ScalarOp::Multiply => Fold::Multiply,
-        ScalarOp::Minimum => Fold::Minimum,
-        ScalarOp::Maximum => Fold::Maximum,
-        _ => return None,
-    };
     let lp = scan_loop(op, a.view.dtype, None, None)?;
+    let fold = library_fold(op, lp);
+    // Other loops are asked about their operands first.
+    if matches!(fold, Fold::Call(_)) {
+        return None;
+    }
     let (made, flags) = record::scan_small(&fold, a, op.loops()[lp as usize].outs()[0])?;
     Some(fperr::check(py, flags, "accumulate").and_then(|()| handle::wrap(py, made)))
 }

@@ -37,7 +37,7 @@ fn element_loop(op: ScalarOp, lp: u8) -> BinaryFn {
 }
 
 /// The library's name for folding with `op`.
-fn library_fold(op: ScalarOp, lp: u8) -> Fold {
+pub fn library_fold(op: ScalarOp, lp: u8) -> Fold {
     match op {
         ScalarOp::Add => Fold::Add,
         ScalarOp::Multiply => Fold::Multiply,
