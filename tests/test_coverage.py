@@ -344,3 +344,8 @@ def test_the_report_has_the_table():
     coverage(file=out)
     text = out.getvalue()
     assert text.startswith(f"NumPy {numpy.__version__}") and "in all" in text and "random" in text
+
+
+@pytest.mark.skipif(not numpy.__version__.startswith("2.4."), reason="counted as NumPy 2.4 has them")
+def test_at_least_560_are_native():
+    assert sum(len(row["native"]) for row in TABLE.values()) >= 560

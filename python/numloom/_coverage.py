@@ -50,12 +50,22 @@ def kind_of(place: str, name: str) -> str:
     if _PLACES[place] + name in native_names:
         return "native"
     if isinstance(ours, type):
+        if issubclass(ours, numpy.generic) and _casts(ours):
+            return "native"
         if ours is theirs:
             base = place == "random" and name == "BitGenerator"
             return "no arrays" if issubclass(ours, _RULES) or base else "through NumPy"
         derived = isinstance(theirs, type) and issubclass(ours, theirs)
         return "through NumPy" if derived else "native"
     return "no arrays" if name in NO_ARRAYS else "through NumPy"
+
+
+def _casts(scalar_type: type[Any]) -> bool:
+    """Whether a scalar type that is given an array of ours answers one."""
+    try:
+        return isinstance(scalar_type(sys.modules["numloom"].zeros(1)), _core.ndarray)
+    except (TypeError, ValueError):
+        return False
 
 
 def table() -> dict[str, dict[str, list[str]]]:

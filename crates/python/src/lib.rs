@@ -43,6 +43,7 @@ mod random_rows;
 mod reduce;
 mod repeat;
 mod scalar;
+mod scalar_types;
 mod select;
 mod selection;
 mod sharing;
@@ -70,6 +71,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<handle::NdArray>()?;
     m.add_class::<handle::Scalar>()?;
     quick::init(py)?;
+    scalar_types::install(py)?;
     iteration::init(py)?;
     short::register(m)?;
     m.add("Unsupported", py.get_type::<errors::Unsupported>())?;

@@ -1,6 +1,10 @@
 //! Python's operators of `ndarray` without PyO3 around them, as `slots` does it: numbers, NumPy's scalars and arrays of
 //! exactly our class, on either side. Everything else goes to the operator that PyO3 made.
+//!
+//! NumPy's scalar types have them, too, for an array of ours on the right: NumPy's own way to our array leads through an
+//! array of its own, a ufunc and `__array_ufunc__`, and takes longer than the operation.
 
+use crate::object;
 use crate::quick;
 use crate::slots::{RawType, answer, held, tried};
 use numloom_ir::ScalarOp;
@@ -25,28 +29,48 @@ fn replace(class: &Bound<'_, PyType>, at: usize, id: c_int, original: &AtomicUsi
     }
 }
 
+/// The classes whose operators are replaced: ours, and NumPy's scalar types by the numbers they have in `scalar_types`.
+const CLASSES: usize = 17;
+pub const NDARRAY: usize = 0;
+type Originals = [AtomicUsize; CLASSES];
+
+/// A binary operation, if it is one for us: a slot of a scalar type is also asked about NumPy's objects alone.
+#[inline(always)]
+unsafe fn binary<const CLASS: usize>(op: ScalarOp, a: Object, b: Object) -> Option<PyResult<Py<PyAny>>> {
+    if CLASS != NDARRAY && object::contents(b).is_none() {
+        return None;
+    }
+    let py = Python::assume_attached();
+    tried(|| quick::binary(op, &held(py, a), &held(py, b)))
+}
+
 macro_rules! operators {
     ($($at:literal $id:ident $way:ident $op:ident;)*) => {
-        /// Puts our functions into the class `ndarray`.
-        pub fn install(class: &Bound<'_, PyType>) {
-            $({
-                static ORIGINAL: AtomicUsize = AtomicUsize::new(0);
-                operators!(@$way $op);
-                replace(class, $at, ffi::$id, &ORIGINAL, run as *mut c_void);
-            })*
-            install_compare(class);
+        /// Puts our functions into a class.
+        pub fn install<const CLASS: usize>(class: &Bound<'_, PyType>) {
+            $(operators!(@$way class CLASS $at $id $op);)*
+            install_compare::<CLASS>(class);
         }
     };
-    (@binary $op:ident) => {
-        unsafe extern "C" fn run(a: Object, b: Object) -> Object {
-            let py = Python::assume_attached();
-            match tried(|| quick::binary(ScalarOp::$op, &held(py, a), &held(py, b))) {
-                Some(done) => answer(py, done),
-                None => std::mem::transmute::<usize, ffi::binaryfunc>(ORIGINAL.load(Relaxed))(a, b),
+    (@binary $class:ident $number:ident $at:literal $id:ident $op:ident) => {{
+        static ORIGINAL: Originals = [const { AtomicUsize::new(0) }; CLASSES];
+        unsafe extern "C" fn run<const CLASS: usize>(a: Object, b: Object) -> Object {
+            match binary::<CLASS>(ScalarOp::$op, a, b) {
+                Some(done) => answer(Python::assume_attached(), done),
+                None => std::mem::transmute::<usize, ffi::binaryfunc>(ORIGINAL[CLASS].load(Relaxed))(a, b),
             }
         }
+        replace($class, $at, ffi::$id, &ORIGINAL[$number], run::<$number> as *mut c_void);
+    }};
+    // Of one operand, or changing it: there is no array but our own.
+    (@$way:ident $class:ident $number:ident $at:literal $id:ident $op:ident) => {
+        if $number == NDARRAY {
+            static ORIGINAL: AtomicUsize = AtomicUsize::new(0);
+            operators!(@own $way $op);
+            replace($class, $at, ffi::$id, &ORIGINAL, run as *mut c_void);
+        }
     };
-    (@unary $op:ident) => {
+    (@own unary $op:ident) => {
         unsafe extern "C" fn run(a: Object) -> Object {
             let py = Python::assume_attached();
             match tried(|| quick::unary(ScalarOp::$op, &held(py, a))) {
@@ -55,7 +79,7 @@ macro_rules! operators {
             }
         }
     };
-    (@in_place $op:ident) => {
+    (@own in_place $op:ident) => {
         unsafe extern "C" fn run(a: Object, b: Object) -> Object {
             let py = Python::assume_attached();
             let (target, other) = (held(py, a), held(py, b));
@@ -90,19 +114,19 @@ operators! {
     32 Py_nb_inplace_true_divide in_place Divide;
 }
 
-static COMPARE: AtomicUsize = AtomicUsize::new(0);
+static COMPARE: Originals = [const { AtomicUsize::new(0) }; CLASSES];
 
-fn install_compare(class: &Bound<'_, PyType>) {
+fn install_compare<const CLASS: usize>(class: &Bound<'_, PyType>) {
     let Some(mut raw) = RawType::of(class) else { return };
     // SAFETY: as in `replace`.
     let field = unsafe { raw.as_mut() }.compare();
     if let Some(was) = *field {
-        COMPARE.store(was as usize, Relaxed);
-        *field = Some(compare);
+        COMPARE[CLASS].store(was as usize, Relaxed);
+        *field = Some(compare::<CLASS>);
     }
 }
 
-unsafe extern "C" fn compare(a: Object, b: Object, how: c_int) -> Object {
+unsafe extern "C" fn compare<const CLASS: usize>(a: Object, b: Object, how: c_int) -> Object {
     const HOW: [ScalarOp; 6] = [
         ScalarOp::Less,
         ScalarOp::LessEqual,
@@ -111,10 +135,9 @@ unsafe extern "C" fn compare(a: Object, b: Object, how: c_int) -> Object {
         ScalarOp::Greater,
         ScalarOp::GreaterEqual,
     ];
-    let py = Python::assume_attached();
     let op = usize::try_from(how).ok().and_then(|how| HOW.get(how));
-    match op.and_then(|&op| tried(|| quick::binary(op, &held(py, a), &held(py, b)))) {
-        Some(done) => answer(py, done),
-        None => std::mem::transmute::<usize, ffi::richcmpfunc>(COMPARE.load(Relaxed))(a, b, how),
+    match op.and_then(|&op| binary::<CLASS>(op, a, b)) {
+        Some(done) => answer(Python::assume_attached(), done),
+        None => std::mem::transmute::<usize, ffi::richcmpfunc>(COMPARE[CLASS].load(Relaxed))(a, b, how),
     }
 }

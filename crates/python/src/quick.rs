@@ -24,7 +24,7 @@ pub fn init(py: Python<'_>) -> PyResult<()> {
     let sample = Bound::new(py, NdArray::owning(convert::constant(py, Value::from_f64(DType::F64, 0.0))?))?;
     object::init(&sample)?;
     slots::install(&sample.get_type());
-    operator_slots::install(&sample.get_type());
+    operator_slots::install::<{ operator_slots::NDARRAY }>(&sample.get_type());
     bare::install(&sample.get_type())
 }
 

@@ -36,6 +36,8 @@ pub struct RawType {
     flags: c_ulong,
     before_compare: [*mut c_void; 3],
     compare: Option<ffi::richcmpfunc>,
+    before_make: [*mut c_void; 13],
+    make: Option<ffi::newfunc>,
 }
 
 /// `PyNumberMethods`: functions, in an order that only ever grew at its end.
@@ -66,6 +68,7 @@ impl RawType {
                 && raw.hash == slot(ffi::Py_tp_hash)
                 && raw.call == slot(ffi::Py_tp_call)
                 && raw.compare.map_or(std::ptr::null_mut(), |f| f as *mut c_void) == slot(ffi::Py_tp_richcompare)
+                && raw.make.map_or(std::ptr::null_mut(), |f| f as *mut c_void) == slot(ffi::Py_tp_new)
                 && !raw.mapping.is_null()
                 && (*raw.mapping).length.map_or(std::ptr::null_mut(), |f| f as *mut c_void) == slot(ffi::Py_mp_length)
                 && (*raw.mapping).subscript.map_or(std::ptr::null_mut(), |f| f as *mut c_void)
@@ -85,6 +88,11 @@ impl RawType {
     /// What compares objects of the class.
     pub fn compare(&mut self) -> &mut Option<ffi::richcmpfunc> {
         &mut self.compare
+    }
+
+    /// What makes objects of the class.
+    pub fn make(&mut self) -> &mut Option<ffi::newfunc> {
+        &mut self.make
     }
 
     /// Calls of the class's objects go to the function whose address lies `offset` bytes into them. What did them

@@ -1,0 +1,130 @@
+"""NumPy's scalar types called with arrays: `np.uint8(x)` casts, and what it gives is an array of the module."""
+
+from __future__ import annotations
+
+import operator
+import pickle
+import re
+import subprocess
+import sys
+
+import numpy
+import pytest
+
+from .oracle import DTYPES, agree, agree_in_outcome, mine, needs_engine, np, values
+
+NAMES = """bool bool_ byte cdouble complex128 complex64 csingle double float16 float32 float64 half int16 int32 int64
+int8 int_ intc intp long longlong short single ubyte uint uint16 uint32 uint64
+uint8 uintc uintp ulong ulonglong ushort"""
+
+
+@pytest.mark.parametrize("name", NAMES.split())
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.filterwarnings("ignore")
+def test_a_scalar_type_casts_an_array(name, dtype):
+    for x in (values(dtype, (3, 4)), values(dtype, (3, 4)).T, values(dtype, 20_000)[::-3], values(dtype, 0)):
+        got, expected = getattr(np, name)(mine(x)), getattr(numpy, name)(x)
+        assert type(got) is np.ndarray
+        agree(got, expected)
+
+
+def test_an_array_of_the_type_is_answered_itself():
+    for x in (mine(numpy.arange(4.0)), mine(numpy.ones((2, 3))).T, mine(numpy.arange(6.0))[::2]):
+        assert np.float64(x) is x
+        assert np.float32(x) is not x
+
+
+@needs_engine
+def test_a_cast_is_deferred_and_stays_in_the_runtime():
+    x = np.ones(1_000_000)
+    np.sync()
+    before = np.stats()["tasks"]
+    y = np.uint8(x * 255) // 2
+    assert np.stats()["tasks"] == before
+    assert int(y.max()) == 127
+    assert np.stats()["tasks"] > before
+
+
+OPERATORS = [operator.add, operator.sub, operator.mul, operator.truediv, operator.floordiv, operator.mod, operator.pow]
+BITS = [operator.and_, operator.or_, operator.xor]
+COMPARISONS = [operator.lt, operator.le, operator.eq, operator.ne, operator.gt, operator.ge]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", DTYPES + ["longlong", "ulonglong"])
+def test_a_scalar_on_the_left(name, dtype):
+    x = numpy.abs(values(dtype, 6))
+    s = getattr(numpy, name)(3)
+    for operation in OPERATORS + BITS + COMPARISONS:
+        agree_in_outcome(lambda f=operation: f(s, mine(x)), lambda f=operation: f(s, x), 4, what=operation.__name__)
+
+
+def test_scalars_among_themselves_are_numpys():
+    for got, expected in (
+        (np.float64(3.5) * np.float64(2), numpy.float64(7)),
+        (np.int8(5) - 2, numpy.int8(3)),
+        (7 // np.uint16(3), numpy.uint16(2)),
+        (np.complex64(2) / 4, numpy.complex64(0.5)),
+        (np.bool_(True) ^ np.bool_(True), numpy.False_),
+        (np.float32(1) < 2, numpy.True_),
+    ):
+        assert type(got) is type(expected) and got == expected
+    assert type(np.float64(2) * numpy.ones(2)) is numpy.ndarray
+    with pytest.raises(TypeError, match="did not contain a loop"):
+        np.float64(1) + "x"
+
+
+def test_casts_warn_as_numpy_does():
+    with pytest.warns(numpy.exceptions.ComplexWarning):
+        np.float64(mine(numpy.array([1 + 2j])))
+    with pytest.warns(RuntimeWarning, match="invalid value"):
+        np.asarray(np.int8(mine(numpy.array([numpy.nan, 1.0]))))[0].item()
+
+
+def test_one_element_is_a_scalar():
+    for x in (mine(numpy.array(2.5)), mine(numpy.arange(3.0)).sum(), mine(numpy.ones(100_000)).sum()):
+        for name in ("float32", "int64", "complex128", "bool_"):
+            assert type(getattr(np, name)(x)) is getattr(numpy, name)
+
+
+def test_all_else_is_numpys():
+    assert type(np.float64("1.5")) is numpy.float64
+    assert np.float64("nan") != np.float64()
+    assert type(np.float32([1, 2])) is type(np.int8(numpy.arange(3))) is numpy.ndarray
+    for bad in ((1, 2, 3), ("x",)):
+        with pytest.raises((TypeError, ValueError)) as expected:
+            numpy.float32(*bad)
+        with pytest.raises(expected.type, match=re.escape(str(expected.value))):
+            np.float32(*bad)
+    assert pickle.loads(pickle.dumps(np.float64(2.5))) == 2.5
+    assert mine(numpy.arange(3.0)).dtype.type is np.float64
+
+
+def test_a_class_derived_from_a_scalar_type_is_its_own():
+    class Length(np.float64):
+        def __new__(cls, value):
+            return super().__new__(cls, value)
+
+    assert Length(2.5) == 2.5 and type(Length(2.5)) is Length
+    # Whatever NumPy does with several elements, it is NumPy that does it.
+    assert type(Length(mine(numpy.arange(3.0)))) is type(Length(numpy.arange(3.0)))
+
+
+@needs_engine
+def test_classes_derived_before_the_import():
+    program = """
+import numpy
+
+class Plain(numpy.float64):
+    pass
+
+class Made(Plain):
+    def __new__(cls, value):
+        return super().__new__(cls, value)
+
+import numloom
+assert type(Plain(1.5)) is Plain and type(Plain.__new__(Plain, 1.5)) is Plain
+assert type(Made(2.5)) is Made and Made(2.5) == 2.5
+assert type(numpy.float32(numloom.ones(3))) is numloom.ndarray
+"""
+    subprocess.run([sys.executable, "-c", program], check=True)
