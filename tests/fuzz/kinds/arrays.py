@@ -109,7 +109,12 @@ def convert(g: Generator) -> Step | None:
         # What an out-of-range float becomes is not specified.
         source = f"np.clip(np.where(np.isfinite({source}), {source}, 0), {0 if kind == 'u' else -100}, 100)"
     text = rng.choice(
-        [f"{source}.astype({dtype!r})", f"np.array({source}, dtype={dtype!r})", f"{source}.astype({dtype!r}).copy()"]
+        [
+            f"{source}.astype({dtype!r})",
+            f"np.array({source}, dtype={dtype!r})",
+            f"{source}.astype({dtype!r}).copy()",
+            f"np.{dtype}({source}).copy()",
+        ]
     )
     return Step("astype", f"{new} = {text}", (name,), defines=new)
 
