@@ -41,7 +41,7 @@ fn extended_log(x: f64) -> (f64, f64) {
 
 /// `magnitude` with the sign of a power of `x`, NaN where `x` is negative and `y` not an integer.
 #[inline(always)]
-pub(crate) fn with_sign_of_power(magnitude: f64, x: f64, y: f64) -> f64 {
+fn with_sign_of_power(magnitude: f64, x: f64, y: f64) -> f64 {
     let half = 0.5 * y;
     let integer = y.floor() == y;
     let odd = integer & (half.floor() != half);
