@@ -72,7 +72,7 @@ impl Lanes1<f32> for Expm1 {
 /// Up to here half of exp is finite and half of its inverse is not subnormal.
 const LARGEST: f32 = 87.6;
 
-/// What sinh and cosh are made of, for `x = n ln 2 + r`: sinh and cosh of `n ln 2`, sinh(r) and cosh(r) - 1.
+/// What sinh and cosh are made of, for `x = n ln 2 + r`: half of 2^n and of 2^-n, sinh(r) and cosh(r) - 1.
 ///
 /// Neither an inverse of exp nor another polynomial for small arguments is needed: where `n` is 0, sinh is sinh(r).
 #[inline(always)]
@@ -84,15 +84,16 @@ fn hyperbolic_parts(x: f32) -> (f32, f32, f32, f32) {
     let sinh = horner!(z; 0.16666667, 0.008333175, 0.00019974085).mul_add(z * r, r);
     let cosh_less_1 = z * horner!(z; 0.5, 0.04166646, 0.0013935426);
     let n_bits = shifted.to_bits();
-    let (up, down) = (scaled(0.5, n_bits), scaled(0.5, n_bits.wrapping_neg()));
-    (up - down, up + down, sinh, cosh_less_1)
+    (scaled(0.5, n_bits), scaled(0.5, n_bits.wrapping_neg()), sinh, cosh_less_1)
 }
 
 impl Lanes1<f32> for Sinh {
     #[inline(always)]
     fn lane(x: f32) -> f32 {
-        let (sinh_n, cosh_n, sinh, cosh_less_1) = hyperbolic_parts(x.abs());
-        let y = sinh_n + cosh_n.mul_add(sinh, sinh_n * cosh_less_1);
+        let (up, down, sinh, cosh_less_1) = hyperbolic_parts(x.abs());
+        let difference = up - down;
+        let lost = (up - difference) - down;
+        let y = difference + (up + down).mul_add(sinh, difference.mul_add(cosh_less_1, lost));
         covered(x.abs() < LARGEST, y.copysign(x))
     }
 }
@@ -100,8 +101,10 @@ impl Lanes1<f32> for Sinh {
 impl Lanes1<f32> for Cosh {
     #[inline(always)]
     fn lane(x: f32) -> f32 {
-        let (sinh_n, cosh_n, sinh, cosh_less_1) = hyperbolic_parts(x.abs());
-        let y = cosh_n + sinh_n.mul_add(sinh, cosh_n * cosh_less_1);
+        let (up, down, sinh, cosh_less_1) = hyperbolic_parts(x.abs());
+        let sum = up + down;
+        let lost = (up - sum) + down;
+        let y = sum + (up - down).mul_add(sinh, sum.mul_add(cosh_less_1, lost));
         covered(x.abs() < LARGEST, y)
     }
 }
