@@ -20,9 +20,11 @@ pub(crate) trait Lanes2<T: Real>: Libm2<T> {
 
 const BLOCK: usize = 256;
 
-/// Vector code runs on multiples of this many lanes: two of the widest vectors of doubles, which is
-/// how far the compiler unrolls, or one of singles.
+/// Vector code runs on multiples of this many lanes: two of the widest vectors of doubles or one of singles.
 const STEP: usize = 16;
+
+/// While there are this many lanes, so many are taken at once, for the compiler to unroll.
+const WIDE: usize = 64;
 
 /// Up to this many elements at the end of an array are computed one by one, by the same lane body.
 const FEW: usize = 3;
@@ -106,6 +108,31 @@ unsafe fn copy_out<T: Real>(out: &Buffer<T>, dst: *mut T, n: usize) {
 #[repr(align(64))]
 struct Buffer<T>([MaybeUninit<T>; BLOCK]);
 
+/// `N` lanes into the buffer, and whether one came out NaN. A loop of known length is all vector code: with a length
+/// to be found out the compiler adds loops of narrower vectors for the rest.
+#[inline(always)]
+unsafe fn lanes1<T: Real, F: Lanes1<T>, const N: usize>(x: *const T, out: &mut [MaybeUninit<T>]) -> bool {
+    let mut nan = false;
+    for j in 0..N {
+        let y = F::lane(x.add(j).read_unaligned());
+        out.get_unchecked_mut(j).write(y);
+        nan |= y.is_nan();
+    }
+    nan
+}
+
+/// [`lanes1`] of two arguments.
+#[inline(always)]
+unsafe fn lanes2<T: Real, F: Lanes2<T>, const N: usize>(x: *const T, y: *const T, out: &mut [MaybeUninit<T>]) -> bool {
+    let mut nan = false;
+    for j in 0..N {
+        let z = F::lane(x.add(j).read_unaligned(), y.add(j).read_unaligned());
+        out.get_unchecked_mut(j).write(z);
+        nan |= z.is_nan();
+    }
+    nan
+}
+
 #[inline(always)]
 pub(crate) unsafe fn unary<T: Real, F: Lanes1<T>>(n: usize, src: *const T, dst: *mut T) -> u8 {
     let status = Status::read();
@@ -116,13 +143,17 @@ pub(crate) unsafe fn unary<T: Real, F: Lanes1<T>>(n: usize, src: *const T, dst: 
         let m = stride(n - i);
         let x = padding.whole_steps(src.add(i), m);
         let mut nan = false;
-        for j in 0..m.next_multiple_of(STEP) {
-            let y = F::lane(x.add(j).read_unaligned());
-            out.0.get_unchecked_mut(j).write(y);
-            nan |= y.is_nan();
+        let (mut j, lanes) = (0, m.next_multiple_of(STEP));
+        while lanes - j >= WIDE {
+            nan |= lanes1::<T, F, WIDE>(x.add(j), &mut out.0[j..]);
+            j += WIDE;
+        }
+        while j < lanes {
+            nan |= lanes1::<T, F, STEP>(x.add(j), &mut out.0[j..]);
+            j += STEP;
         }
         if nan {
-            flags |= mend1::<T, F>(m.next_multiple_of(STEP), x, &mut out);
+            flags |= mend1::<T, F>(lanes, x, &mut out);
         }
         copy_out(&out, dst.add(i), m);
         i += m;
@@ -155,13 +186,17 @@ pub(crate) unsafe fn binary<T: Real, F: Lanes2<T>>(n: usize, a: *const T, b: *co
         let x = padding_a.whole_steps(a.add(i), m);
         let y = padding_b.whole_steps(b.add(i), m);
         let mut nan = false;
-        for j in 0..m.next_multiple_of(STEP) {
-            let z = F::lane(x.add(j).read_unaligned(), y.add(j).read_unaligned());
-            out.0.get_unchecked_mut(j).write(z);
-            nan |= z.is_nan();
+        let (mut j, lanes) = (0, m.next_multiple_of(STEP));
+        while lanes - j >= WIDE {
+            nan |= lanes2::<T, F, WIDE>(x.add(j), y.add(j), &mut out.0[j..]);
+            j += WIDE;
+        }
+        while j < lanes {
+            nan |= lanes2::<T, F, STEP>(x.add(j), y.add(j), &mut out.0[j..]);
+            j += STEP;
         }
         if nan {
-            flags |= mend2::<T, F>(m.next_multiple_of(STEP), x, y, &mut out);
+            flags |= mend2::<T, F>(lanes, x, y, &mut out);
         }
         copy_out(&out, dst.add(i), m);
         i += m;

@@ -23,7 +23,7 @@ fn reduce(x: f64) -> (u64, f64, f64) {
 
 /// `p * 2^n`, which must be a normal number.
 #[inline(always)]
-fn scaled(p: f64, n_bits: u64) -> f64 {
+pub(crate) fn scaled(p: f64, n_bits: u64) -> f64 {
     f64::from_bits(p.to_bits().wrapping_add(n_bits << 52))
 }
 
@@ -49,24 +49,24 @@ pub(crate) fn exp_extended(x: f64, low: f64) -> f64 {
     scaled(sum + tail(r, r2).mul_add(r2, error + r_low), n_bits)
 }
 
-/// `2^(n - 1)` and `exp(x) / 2^n - 1` as an unevaluated sum, for `n` from -1021 to 1024.
+/// `x` as `n * ln 2 + r`, r in two parts; `n` is in the low bits of the first result.
 #[inline(always)]
-pub(crate) fn half_scale_and_expm1(x: f64) -> (f64, f64, f64) {
+pub(crate) fn reduce_extended(x: f64) -> (u64, f64, f64) {
     let (n_bits, n, r0) = reduce(x);
     let c = n * LN2_LOW;
     let r = r0 - c;
-    let r_low = (r0 - r) - c;
+    (n_bits, r, (r0 - r) - c)
+}
+
+/// (exp(x) - 1) / 2 as an unevaluated sum, for `n` from -1021 to 1024.
+#[inline(always)]
+pub(crate) fn half_expm1(x: f64) -> (f64, f64) {
+    let (n_bits, r, r_low) = reduce_extended(x);
     let r2 = r * r;
     let rest = tail(r, r2).mul_add(r2, r_low.mul_add(r, r_low));
     let high = r + rest;
     let low = rest - (high - r);
-    (scaled(0.5, n_bits), high, low)
-}
-
-/// (exp(x) - 1) / 2 as an unevaluated sum.
-#[inline(always)]
-pub(crate) fn half_expm1(x: f64) -> (f64, f64) {
-    let (half, high, low) = half_scale_and_expm1(x);
+    let half = scaled(0.5, n_bits);
     // The first term is zero or the larger one for every `n`.
     let (sum, error) = fast_two_sum(half - 0.5, half * high);
     (sum, half.mul_add(low, error))

@@ -1,47 +1,58 @@
-//! sinh, cosh and tanh from an extended expm1; their inverses from log1p.
+//! sinh and cosh from what is left of the argument by ln 2, tanh from an extended expm1; arcsinh and arccosh from log1p.
 
-use crate::arithmetic::{covered, fast_two_sum, halves, two_sum};
+use crate::arithmetic::{covered, fast_two_sum, horner, two_sum};
 use crate::blocks::Lanes1;
-use crate::exponential::{half_expm1, half_scale_and_expm1};
+use crate::exponential::{half_expm1, reduce_extended, scaled};
 use crate::libm::{Arccosh, Arcsinh, Arctanh, Cosh, Sinh, Tanh};
-use crate::logarithm::log1p_finite;
+use crate::logarithm::{MANTISSA, exponent, log1p_finite};
+use std::f64::consts::LN_2;
 
-/// Up to here half of exp is finite, whatever the rounding.
-const LARGEST: f64 = 709.0;
+/// Up to here half of exp is finite and half of its inverse is not subnormal.
+const LARGEST: f64 = 708.0;
 
 /// Below this tanh and the inverse functions are their argument.
 const LINEAR: f64 = 1e-9;
 
-/// exp(a) / 2 as an unevaluated sum.
+/// What sinh and cosh are made of, for `x = n ln 2 + r`: half of 2^n and of 2^-n, r, and what sinh(r) has beyond r and
+/// cosh(r) beyond 1.
+///
+/// Neither an inverse of exp nor another polynomial for small arguments is needed: where `n` is 0, sinh is sinh(r).
 #[inline(always)]
-fn half_exp(a: f64) -> (f64, f64) {
-    let (half, high, low) = half_scale_and_expm1(a);
-    let (p, p_low) = fast_two_sum(1.0, high);
-    (half * p, half * (p_low + low))
+fn parts(x: f64) -> (f64, f64, f64, f64, f64) {
+    let (n_bits, r, r_low) = reduce_extended(x);
+    let z = r * r;
+    let sinh = horner!(z; 0.16666666666666677, 0.00833333333332167, 0.0001984126988602259, 2.7557244316486192e-06,
+        2.5108998961740805e-08);
+    let cosh = horner!(z; 0.5, 0.04166666666666671, 0.0013888888888863931, 2.480158736340523e-05, 2.7557241816834384e-07,
+        2.0924427884762023e-09);
+    (scaled(0.5, n_bits), scaled(0.5, n_bits.wrapping_neg()), r, sinh.mul_add(z * r, r_low), cosh * z)
+}
+
+/// `(first + lost) * cosh(r) + second * sinh(r)`, for what [`parts`] gave of r.
+#[inline(always)]
+fn turned(first: f64, lost: f64, second: f64, (r, sinh_rest, cosh_rest): (f64, f64, f64)) -> f64 {
+    let sum = second.mul_add(r, first);
+    let error = second.mul_add(r, first - sum) + lost;
+    sum + second.mul_add(sinh_rest, first.mul_add(cosh_rest, error))
 }
 
 impl Lanes1<f64> for Sinh {
     #[inline(always)]
     fn lane(x: f64) -> f64 {
-        let a = x.abs();
-        let (e, e_low) = half_exp(a);
-        let large = e - (0.25 / e - e_low);
-        let z = a * a;
-        let w = z * z;
-        let series = halves!(z, w;
-            [0.16666666666666669, 0.00019841269841414281, 2.50521225096954e-08, 7.757593767340947e-13]
-            [0.00833333333333318, 2.755731916168074e-06, 1.605730251687233e-10]);
-        let small = series.mul_add(z * a, a);
-        covered(a < LARGEST, if a < 1.0 { small } else { large }.copysign(x))
+        let (up, down, r, sinh_rest, cosh_rest) = parts(x.abs());
+        let (difference, error) = fast_two_sum(up, -down);
+        let y = turned(difference, error, up + down, (r, sinh_rest, cosh_rest));
+        covered(x.abs() < LARGEST, y.copysign(x))
     }
 }
 
 impl Lanes1<f64> for Cosh {
     #[inline(always)]
     fn lane(x: f64) -> f64 {
-        let a = x.abs();
-        let (e, e_low) = half_exp(a);
-        covered(a < LARGEST, e + (0.25 / e + e_low))
+        let (up, down, r, sinh_rest, cosh_rest) = parts(x.abs());
+        let (sum, error) = fast_two_sum(up, down);
+        let y = turned(sum, error, up - down, (r, sinh_rest, cosh_rest));
+        covered(x.abs() < LARGEST, y)
     }
 }
 
@@ -87,8 +98,22 @@ impl Lanes1<f64> for Arccosh {
 impl Lanes1<f64> for Arctanh {
     #[inline(always)]
     fn lane(x: f64) -> f64 {
+        // Beyond this 1 + 2^k is rounded.
+        const LARGEST: f64 = 0.999999999999999;
+        // Less than half of the step, so that `k` is 0 up to ¼: the parts of a small result must not cancel.
+        const ROUNDING: u64 = 1 << 50;
         let a = x.abs();
-        let y = 0.5 * log1p_finite(2.0 * a / (1.0 - a));
-        covered(a < 1.0, if a < LINEAR { x } else { y.copysign(x) })
+        // 2^k is near (1 + a) / (1 - a): the difference of the bits is nearly that of the logarithms.
+        let nearest = (1.0 + a).to_bits().wrapping_sub((1.0 - a).to_bits()).wrapping_add(1f64.to_bits() + ROUNDING);
+        let k = exponent(nearest >> 52);
+        let scale = f64::from_bits(nearest & !MANTISSA);
+        // arctanh(a) is k ln(2) / 2 + arctanh(s), and s is a where k is 0.
+        let (sum, difference) = (1.0 + scale, 1.0 - scale);
+        let s = a.mul_add(sum, difference) / a.mul_add(difference, sum);
+        let z = s * s;
+        let series = horner!(z; 0.3333333333333358, 0.19999999999877052, 0.14285714306779254, 0.11111109344537697,
+            0.0909099268972647, 0.07689927920768862, 0.06708109725418605, 0.05453486225723507, 0.07630982268377715);
+        let y = k.mul_add(0.5 * LN_2, series.mul_add(z * s, s));
+        covered(a < LARGEST, y.copysign(x))
     }
 }

@@ -17,6 +17,8 @@ mod logarithm;
 mod power;
 mod single;
 mod single_inverse;
+mod single_logarithm;
+mod single_power;
 mod status;
 #[cfg(test)]
 mod tests;

@@ -1,14 +1,14 @@
 //! log, log2, log10, log1p, logaddexp and logaddexp2: the argument as 2^k (1 + f) with 1 + f between
 //! √½ and √2, and a series in s = f / (2 + f).
 
-use crate::arithmetic::{LN2_42, LN2_REST, covered, fast_two_sum, halves, two_product};
+use crate::arithmetic::{LN2_42, LN2_REST, covered, halves};
 use crate::blocks::{Lanes1, Lanes2};
 use crate::exponential::{exp_normal, exp2_normal};
 use crate::libm::{Log, Log1p, Log2, Log10, Logaddexp, Logaddexp2};
 use std::f64::consts::{LN_2, LOG2_E, LOG10_2, LOG10_E};
 
 const SQRT_HALF_BITS: u64 = 0x3fe6_a09e_667f_3bcd;
-const MANTISSA: u64 = (1 << 52) - 1;
+pub(crate) const MANTISSA: u64 = (1 << 52) - 1;
 
 /// A positive normal number as `2^k * m`: `k` with the exponent's bias, and `m` from √½ to √2.
 #[inline(always)]
@@ -19,7 +19,7 @@ fn split(x: f64) -> (u64, f64) {
 
 /// The exponent of [`split`] as a number.
 #[inline(always)]
-fn exponent(biased: u64) -> f64 {
+pub(crate) fn exponent(biased: u64) -> f64 {
     const TWO_52: f64 = 4503599627370496.0;
     f64::from_bits(biased | TWO_52.to_bits()) - (TWO_52 + 1023.0)
 }
@@ -52,9 +52,11 @@ pub(crate) fn log_normal(x: f64) -> f64 {
     k.mul_add(LN2_42, f - (half_square - k.mul_add(LN2_REST, rest)))
 }
 
+/// One comparison of integers, which is cheaper than two of numbers.
 #[inline(always)]
 pub(crate) fn is_positive_normal(x: f64) -> bool {
-    (x >= f64::MIN_POSITIVE) & (x <= f64::MAX)
+    const LEAST: u64 = f64::MIN_POSITIVE.to_bits();
+    x.to_bits().wrapping_sub(LEAST) < f64::INFINITY.to_bits() - LEAST
 }
 
 impl Lanes1<f64> for Log {
@@ -64,33 +66,52 @@ impl Lanes1<f64> for Log {
     }
 }
 
-/// log of a positive normal number in the base whose log(2) and 1 / log(base) are given in two parts.
+/// What the logarithm of 1 + f in a base has beyond the product of `f` and the double nearest to 1 / log(base): `series` is
+/// made for the base, and `half` and `low` are half and the rest of that factor.
 #[inline(always)]
-fn log_in_base(x: f64, (log2, log2_low): (f64, f64), (scale, scale_low): (f64, f64)) -> f64 {
-    let (k, f) = exponent_and_fraction(x);
-    let (half_square, rest) = half_square_and_rest(f);
-    let high = f - half_square;
-    let low = ((f - high) - half_square) + rest;
-    let (fraction, error) = two_product(high, scale);
-    let fraction_low = low.mul_add(scale, high.mul_add(scale_low, error));
-    let (whole, error) = two_product(k, log2);
-    let whole_low = k.mul_add(log2_low, error);
-    let (sum, error) = fast_two_sum(whole, fraction);
-    sum + (error + (fraction_low + whole_low))
+fn rest_in_base(f: f64, half: f64, low: f64, series: [f64; 7]) -> f64 {
+    let s = f / (2.0 + f);
+    let z = s * s;
+    let w = z * z;
+    let r = z * halves!(z, w; [series[0], series[2], series[4], series[6]] [series[1], series[3], series[5]]);
+    let half_square = half * f * f;
+    f.mul_add(low, s.mul_add(half_square + r, -half_square))
 }
 
 impl Lanes1<f64> for Log2 {
     #[inline(always)]
     fn lane(x: f64) -> f64 {
-        covered(is_positive_normal(x), log_in_base(x, (1.0, 0.0), (LOG2_E, 2.0355273740931033e-17)))
+        let (k, f) = exponent_and_fraction(x);
+        let series = [
+            0.9617966939259854,
+            0.5770780163471396,
+            0.4121985855778594,
+            0.32059855675887405,
+            0.26233338258204436,
+            0.22093499978220943,
+            0.21346093715747624,
+        ];
+        let rest = rest_in_base(f, 0.5 * LOG2_E, 2.0355273740931033e-17, series);
+        covered(is_positive_normal(x), k + f.mul_add(LOG2_E, rest))
     }
 }
 
 impl Lanes1<f64> for Log10 {
     #[inline(always)]
     fn lane(x: f64) -> f64 {
-        let log2 = (LOG10_2, -2.8037281277851704e-18);
-        covered(is_positive_normal(x), log_in_base(x, log2, (LOG10_E, 1.098319650216765e-17)))
+        let (k, f) = exponent_and_fraction(x);
+        let series = [
+            0.28952965460217084,
+            0.1737177927587583,
+            0.1240841384292022,
+            0.09650978215100249,
+            0.07897021702119034,
+            0.06650806202646019,
+            0.06425814498694443,
+        ];
+        let rest = rest_in_base(f, 0.5 * LOG10_E, 1.098319650216765e-17, series);
+        let low = k.mul_add(-2.8037281277851704e-18, rest);
+        covered(is_positive_normal(x), k.mul_add(LOG10_2, f.mul_add(LOG10_E, low)))
     }
 }
 

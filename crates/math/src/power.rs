@@ -6,14 +6,17 @@ use crate::exponential::{exp_extended, exp_is_normal};
 use crate::libm::{Cbrt, Fmod, Hypot, Power};
 use crate::logarithm::{exponent_and_fraction, is_positive_normal};
 
-/// log of a positive normal number to about 68 bits, as an unevaluated sum.
+const SIGN: u64 = 1 << 63;
+const LEAST: u64 = f64::MIN_POSITIVE.to_bits();
+
+/// log of a positive normal number to about 65 bits, as an unevaluated sum.
 ///
 /// With s = f / (2 + f), log(1 + f) is s (2 + s² (2/3 + s² q(s²))). The parts down to 2/3 are carried
-/// in two doubles; what q adds is below 2^-13 of the result, so one double is enough for it.
+/// in two doubles; what q adds is below 2^-13 of the result, so one double is enough for it. q also
+/// makes up for what the double 2/3 lacks.
 #[inline(always)]
 fn extended_log(x: f64) -> (f64, f64) {
     const TWO_THIRDS: f64 = 0.6666666666666666;
-    const TWO_THIRDS_LOW: f64 = 3.700743415417188e-17;
 
     let (k, f) = exponent_and_fraction(x);
     let (below, below_low) = fast_two_sum(2.0, f);
@@ -23,10 +26,10 @@ fn extended_log(x: f64) -> (f64, f64) {
 
     let (z, z_error) = two_product(s, s);
     let z_low = (2.0 * s).mul_add(s_low, z_error);
-    let q = horner!(z; 0.39999999999999997, 0.28571428571432533, 0.22222222220367335, 0.1818181854912596,
-        0.15384577179106954, 0.13335590862059504, 0.11688584116945058, 0.11881621281849059);
-    let (c, c_error) = fast_two_sum(TWO_THIRDS, z * q);
-    let c_low = c_error + TWO_THIRDS_LOW;
+    let q = horner!(z; 0.40000000000004926, 0.28571428569410845, 0.22222222607040412, 0.18181778347859076,
+        0.1538698923035764, 0.132521388968929, 0.1323486337685474);
+    let c = z.mul_add(q, TWO_THIRDS);
+    let c_low = z.mul_add(q, TWO_THIRDS - c);
 
     let (p, p_error) = two_product(z, c);
     let p_low = z.mul_add(c_low, z_low.mul_add(c, p_error));
@@ -35,19 +38,19 @@ fn extended_log(x: f64) -> (f64, f64) {
 
     let (fraction, error) = two_product(s, g);
     let fraction_low = s.mul_add(g_low, s_low.mul_add(g, error));
-    let (sum, error) = fast_two_sum(k * LN2_42, fraction);
+    let sum = k.mul_add(LN2_42, fraction);
+    let error = k.mul_add(LN2_42, -sum) + fraction;
     (sum, error + k.mul_add(LN2_REST, fraction_low))
 }
 
-/// `magnitude` with the sign of a power of `x`, NaN where `x` is negative and `y` not an integer.
+/// Of a power of `x`, in the sign bit: whether it is negative, and whether it is none, as `y` is not an integer.
 #[inline(always)]
-pub(crate) fn with_sign_of_power(magnitude: f64, x: f64, y: f64) -> f64 {
+fn signs_of_power(x: f64, y: f64) -> (u64, u64) {
     let half = 0.5 * y;
-    let integer = y.floor() == y;
-    let odd = integer & (half.floor() != half);
-    let negated = if odd { -magnitude } else { magnitude };
-    let of_negative = covered(integer, negated);
-    if x < 0.0 { of_negative } else { magnitude }
+    let odd = (half.floor() - half).to_bits();
+    let broken = (y.floor() - y).to_bits();
+    let negative = x.to_bits() & SIGN;
+    (negative & odd, negative & broken)
 }
 
 impl Lanes2<f64> for Power {
@@ -57,8 +60,9 @@ impl Lanes2<f64> for Power {
         let (log, log_low) = extended_log(a);
         let (exponent, error) = two_product(y, log);
         let magnitude = exp_extended(exponent, y.mul_add(log_low, error));
-        let y = with_sign_of_power(magnitude, x, y);
-        covered(is_positive_normal(a) & exp_is_normal(exponent), y)
+        let (negative, none) = signs_of_power(x, y);
+        let normal = (a.to_bits().wrapping_sub(LEAST) | none) < f64::INFINITY.to_bits() - LEAST;
+        covered(normal & exp_is_normal(exponent), f64::from_bits(magnitude.to_bits() ^ negative))
     }
 }
 

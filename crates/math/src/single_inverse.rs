@@ -3,8 +3,9 @@
 use crate::arithmetic::horner;
 use crate::blocks::Lanes1;
 use crate::libm::{Arccos, Arccosh, Arcsin, Arcsinh, Arctanh};
-use crate::single::{HALF_PI_LOW, PI_LOW, covered, log1p_finite};
-use std::f32::consts::{FRAC_PI_2, PI};
+use crate::single::{HALF_PI_LOW, PI_LOW, covered};
+use crate::single_logarithm::{exponent, log1p_finite};
+use std::f32::consts::{FRAC_PI_2, LN_2, PI};
 
 /// Up to here an odd function is its argument.
 const TINY: f32 = 1e-4;
@@ -43,9 +44,21 @@ impl Lanes1<f32> for Arccos {
 impl Lanes1<f32> for Arctanh {
     #[inline(always)]
     fn lane(x: f32) -> f32 {
+        // Beyond this 1 + 2^k is rounded.
+        const LARGEST: f32 = 0.9999995;
+        const HALF: u32 = 1 << 22;
         let a = x.abs();
-        let y = 0.5 * log1p_finite(2.0 * a / (1.0 - a));
-        covered(a < 1.0, if a < TINY { x } else { y.copysign(x) })
+        // 2^k is near (1 + a) / (1 - a): the difference of the bits is nearly that of the logarithms.
+        let nearest = (1.0 + a).to_bits().wrapping_sub((1.0 - a).to_bits()).wrapping_add(1f32.to_bits() + HALF);
+        let k = exponent(nearest);
+        let scale = f32::from_bits(nearest & !0x7f_ffff);
+        // arctanh(a) is k ln(2) / 2 + arctanh(s), and s is a where k is 0.
+        let (sum, difference) = (1.0 + scale, 1.0 - scale);
+        let s = a.mul_add(sum, difference) / a.mul_add(difference, sum);
+        let z = s * s;
+        let series = horner!(z; 0.33333486, 0.19977637, 0.15207602);
+        let y = k.mul_add(0.5 * LN_2, series.mul_add(z * s, s));
+        covered(a < LARGEST, y.copysign(x))
     }
 }
 

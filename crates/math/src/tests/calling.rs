@@ -59,6 +59,17 @@ fn vector_levels_agree() {
             assert!(bits(run2_f64(op, pair[0], &x, &y).0) == bits(run2_f64(op, pair[1], &x, &y).0), "{op:?}");
         }
     }
+    let narrow = |v: &[f64]| v.iter().map(|&v| v as f32).collect::<Vec<_>>();
+    let (x, y) = (narrow(&x), narrow(&y));
+    let bits = |v: Vec<f32>| v.into_iter().map(f32::to_bits).collect::<Vec<_>>();
+    for pair in vector.windows(2) {
+        for &op in UNARY {
+            assert!(bits(run1_f32(op, pair[0], &x).0) == bits(run1_f32(op, pair[1], &x).0), "{op:?} of f32");
+        }
+        for &op in BINARY {
+            assert!(bits(run2_f32(op, pair[0], &x, &y).0) == bits(run2_f32(op, pair[1], &x, &y).0), "{op:?} of f32");
+        }
+    }
 }
 
 #[test]

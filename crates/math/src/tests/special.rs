@@ -226,5 +226,54 @@ fn powers_of_ten_and_two_have_whole_logarithms() {
         let whole: Vec<f64> = (-1074..1024).map(f64::from).collect();
         assert!(run1_f64(Log2, level, &twos).0 == whole, "{level:?}");
         assert!(run1_f64(Exp2, level, &whole).0 == twos, "{level:?}");
+
+        let tens: Vec<f32> = (0..=10).map(|k| 10f32.powi(k)).collect();
+        assert_eq!(run1_f32(Log10, level, &tens).0, (0..=10).map(|k| k as f32).collect::<Vec<_>>());
+        let twos: Vec<f32> =
+            (0..23).map(|k| f32::from_bits(1 << k)).chain((1..255).map(|k| f32::from_bits(k << 23))).collect();
+        let whole: Vec<f32> = (-149..128).map(|k| k as f32).collect();
+        assert!(run1_f32(Log2, level, &twos).0 == whole, "{level:?}");
+        assert!(run2_f32(Power, level, &vec![2.0; whole.len()], &whole).0 == twos, "{level:?}");
+    }
+}
+
+/// Results that are numbers of the type come out as they are.
+#[test]
+fn cubes_squares_and_first_powers_are_exact() {
+    for level in levels() {
+        let roots: Vec<f32> = (-256..=256).map(|k| k as f32).collect();
+        let cubes: Vec<f32> = roots.iter().map(|r| r * r * r).collect();
+        assert_eq!(run1_f32(Cbrt, level, &cubes).0, roots, "{level:?}");
+        let powers: Vec<f32> = (-42..=42).map(|k| 2f32.powi(k)).collect();
+        let cubes: Vec<f32> = powers.iter().map(|p| p * p * p).collect();
+        assert_eq!(run1_f32(Cbrt, level, &cubes).0, powers, "{level:?}");
+
+        let mut random = Random(3);
+        let x: Vec<f32> = (0..200_000).map(|_| f32::from_bits((random.bits() >> 33) as u32 % 0x7f80_0000)).collect();
+        assert!(run2_f32(Power, level, &x, &vec![1.0; x.len()]).0 == x, "{level:?}");
+        let x: Vec<f64> = (0..200_000).map(|_| random.within(-1e9, 1e9)).collect();
+        assert!(run2_f64(Power, level, &x, &vec![1.0; x.len()]).0 == x, "{level:?}");
+        let roots: Vec<f32> = (-4096..=4096).map(|k| k as f32).collect();
+        let squares: Vec<f32> = roots.iter().map(|r| r * r).collect();
+        assert_eq!(run2_f32(Power, level, &roots, &vec![2.0; roots.len()]).0, squares, "{level:?}");
+    }
+}
+
+/// Functions that are odd are so to the bit, and keep the sign of zero and of what is subnormal.
+#[test]
+fn odd_functions_are_odd() {
+    let odd = [Tan, Sinh, Arctanh, Cbrt, Sin, Tanh, Arcsinh, Arcsin, Arctan];
+    let mut random = Random(5);
+    let mut x: Vec<f32> = (0..50_000).map(|_| f32::from_bits((random.bits() >> 33) as u32 % 0x7f80_0000)).collect();
+    x.extend([0.0, f32::from_bits(1), f32::MIN_POSITIVE, 0.25, 0.5, 1.0]);
+    let negated: Vec<f32> = x.iter().map(|v| -v).collect();
+    let wide = |v: &[f32]| v.iter().map(|&v| v as f64).collect::<Vec<_>>();
+    for level in levels() {
+        for op in odd {
+            let (up, down) = (run1_f32(op, level, &x).0, run1_f32(op, level, &negated).0);
+            assert!((0..x.len()).all(|i| same(up[i] as f64, -down[i] as f64)), "{level:?} {op:?}");
+            let (up, down) = (run1_f64(op, level, &wide(&x)).0, run1_f64(op, level, &wide(&negated)).0);
+            assert!((0..x.len()).all(|i| same(up[i], -down[i])), "{level:?} {op:?}");
+        }
     }
 }
