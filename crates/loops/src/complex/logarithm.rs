@@ -36,7 +36,9 @@ fn square_of_length(x: f64, y: f64) -> (f64, f64) {
     let (small, small_lost) = exact_square(small);
     let (sum, sum_lost) = ordered_sum(large, small);
     let (lost, least) = exact_sum(large_lost, small_lost);
-    ordered_sum(sum, (sum_lost + lost) + least)
+    let (lost, less) = exact_sum(sum_lost, lost);
+    let (sum, lost) = ordered_sum(sum, lost);
+    (sum, lost + (least + less))
 }
 
 /// Whether the square of the length of a number with these parts keeps all its digits.
