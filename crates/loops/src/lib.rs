@@ -3,6 +3,7 @@
 mod bytes;
 mod cast;
 mod chunks;
+mod complex;
 mod element;
 mod elementary;
 mod float_division;

@@ -8,7 +8,7 @@ use crate::integer_division::long_fn;
 use crate::isa::{ISA, Isa};
 use crate::map::{One, OneToTwo, Two, TwoToTwo, one, one_with_two, two, two_with_two};
 use crate::scaling::ldexp_fn;
-use crate::{BlockFn, FoldFn, elementary, float_division, kernels};
+use crate::{BlockFn, FoldFn, complex, elementary, float_division, kernels};
 use numloom_ir::{DType, ScalarOp};
 use std::sync::LazyLock;
 
@@ -117,8 +117,7 @@ fn arithmetic(t: &mut Table) {
     rows!(t, two, [Add Subtract Multiply], [u8 u16 u32 u64 Half f32 f64 C64 C128]);
     rows!(t, two, [Maximum Minimum], [i8 u8 i16 u16 i32 u32 i64 u64 Half f32 f64 C64 C128]);
     rows!(t, two, [Fmax Fmin], [Half f32 f64 C64 C128]);
-    rows!(t, two, [Power], [i8 u8 i16 u16 i32 u32 i64 u64 C64 C128]);
-    rows!(t, two, [FloatPower = Power], [C128]);
+    rows!(t, two, [Power], [i8 u8 i16 u16 i32 u32 i64 u64]);
     rows!(t, two, [Divide], [Half f32 f64 C64 C128]);
     rows!(t, two, [FloorDivide Remainder], [i8 u8 i16 u16 i32 u32 i64 u64 Half f32 f64]);
     rows!(t, two, [Fmod], [i8 u8 i16 u16 i32 u32 i64 u64]);
@@ -180,7 +179,8 @@ fn shared(t: &mut Table) {
 
 fn floating(t: &mut Table) {
     rows!(t, one, [Fabs Degrees Radians Deg2rad = Radians Rad2deg = Degrees Signbit Spacing], [Half f32 f64]);
-    rows!(t, one, [Sqrt Rint], [Half f32 f64 C64 C128]);
+    rows!(t, one, [Sqrt], [Half f32 f64]);
+    rows!(t, one, [Rint], [Half f32 f64 C64 C128]);
     rows!(t, two, [Copysign Nextafter Heaviside], [Half f32 f64]);
     rows!(t, one_to_two, [Modf Frexp], [Half f32 f64]);
     macro_rules! ldexp {
@@ -204,8 +204,14 @@ fn floating(t: &mut Table) {
 }
 
 fn elementary_functions(t: &mut Table) {
-    rows!(t, one, [Exp Exp2 Expm1 Log Log2 Log10 Log1p Sin Cos Tan Arcsin Arccos Arctan Sinh Cosh Tanh Arcsinh
-        Arccosh Arctanh], [C64 C128]);
+    for &op in complex::FUNCTIONS {
+        t.set(op, &[DType::C64], &[DType::C64], complex::function::<C64>(op, t.isa));
+        t.set(op, &[DType::C128], &[DType::C128], complex::function::<C128>(op, t.isa));
+    }
+    let double = complex::power_fn::<C128>(t.isa);
+    t.set(ScalarOp::Power, &[DType::C64; 2], &[DType::C64], complex::power_fn::<C64>(t.isa));
+    t.set(ScalarOp::Power, &[DType::C128; 2], &[DType::C128], double);
+    t.set(ScalarOp::FloatPower, &[DType::C128; 2], &[DType::C128], double);
     for &op in ScalarOp::ALL {
         for dtype in [DType::F16, DType::F32, DType::F64] {
             if let Some(function) = elementary::loop_of(op, dtype) {

@@ -1,6 +1,5 @@
-//! Division, absolute value, sign and power of complex numbers.
+//! Division, absolute value and sign of complex numbers.
 
-use super::complex_functions::{exp, log};
 use crate::FP_INVALID;
 use crate::element::{C64, C128, Complex, Float, complex};
 use crate::kernel_macros::{one, two};
@@ -82,54 +81,6 @@ impl C128 {
     const NAN_PART: f64 = f64::NAN;
 }
 
-fn product(a: C128, b: C128) -> C128 {
-    complex(a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re)
-}
-
-fn divided(a: C128, b: C128) -> C128 {
+pub(crate) fn quotient(a: C128, b: C128) -> C128 {
     quotient!(a, b)
 }
-
-/// Whole exponents below this are products, as in NumPy.
-const LARGEST_PRODUCT: f64 = 100.0;
-
-fn power(a: C128, b: C128, flags: &mut u8) -> C128 {
-    if b.re == 0.0 && b.im == 0.0 {
-        return complex(1.0, 0.0);
-    }
-    if a.re == 0.0 && a.im == 0.0 {
-        if b.re > 0.0 {
-            return complex(0.0, 0.0);
-        }
-        *flags |= FP_INVALID;
-        return complex(f64::NAN, f64::NAN);
-    }
-    if b.im == 0.0 && b.re == b.re.trunc() && b.re.abs() < LARGEST_PRODUCT {
-        let whole = b.re as i32;
-        let positive = match whole {
-            1 => a,
-            2 => product(a, a),
-            3 => product(a, product(a, a)),
-            _ => by_squaring(a, whole.unsigned_abs()),
-        };
-        return if whole < 0 { divided(complex(1.0, 0.0), positive) } else { positive };
-    }
-    exp(product(b, log(a)))
-}
-
-fn by_squaring(a: C128, mut left: u32) -> C128 {
-    let (mut square, mut result) = (a, complex(1.0, 0.0));
-    loop {
-        if left & 1 != 0 {
-            result = product(result, square);
-        }
-        left >>= 1;
-        if left == 0 {
-            return result;
-        }
-        square = product(square, square);
-    }
-}
-
-two!(Power, Scalar, [C128], |a, b, flags| power(a, b, flags));
-two!(Power, Scalar, [C64], |a, b, flags| power(a.widen(), b.widen(), flags).narrow());

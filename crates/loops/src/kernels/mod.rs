@@ -5,7 +5,6 @@ mod arithmetic;
 mod bits;
 mod compare;
 mod complex_arithmetic;
-mod complex_functions;
 mod divide;
 mod floating;
 mod integer;
@@ -17,12 +16,12 @@ macro_rules! names {
 
 names! {
     Add Subtract Multiply Divide FloorDivide Remainder Fmod Divmod Power Negative Absolute
-    Fabs Sign Reciprocal Square Sqrt Exp Exp2 Expm1 Log Log2 Log10 Log1p Sin Cos Tan Arcsin Arccos
-    Arctan Sinh Cosh Tanh Arcsinh Arccosh Arctanh Degrees Radians Conjugate Rint Floor Ceil Trunc
+    Fabs Sign Reciprocal Square Sqrt Degrees Radians Conjugate Rint Floor Ceil Trunc
     Gcd Lcm BitwiseAnd BitwiseOr BitwiseXor Invert LeftShift RightShift BitwiseCount Equal NotEqual
     Less LessEqual Greater GreaterEqual LogicalAnd LogicalOr LogicalXor LogicalNot Maximum Minimum
     Fmax Fmin Isfinite Isinf Isnan Signbit Copysign Nextafter Spacing Modf Frexp Ldexp Heaviside
 }
 
 pub use compare::Truth;
+pub(crate) use complex_arithmetic::quotient;
 pub use divide::{FloorPair, floor_pair};
