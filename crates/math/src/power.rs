@@ -1,6 +1,6 @@
 //! power, cbrt, hypot and fmod.
 
-use crate::arithmetic::{LN2_42, LN2_REST, covered, fast_two_sum, horner, two_product, two_sum};
+use crate::arithmetic::{LN2_42, LN2_REST, covered, horner, two_product, two_sum};
 use crate::blocks::{Lanes1, Lanes2};
 use crate::exponential::{exp_extended, exp_is_normal};
 use crate::libm::{Cbrt, Fmod, Hypot, Power};
@@ -19,28 +19,25 @@ fn extended_log(x: f64) -> (f64, f64) {
     const TWO_THIRDS: f64 = 0.6666666666666666;
 
     let (k, f) = exponent_and_fraction(x);
-    let (below, below_low) = fast_two_sum(2.0, f);
-    let inverse = 1.0 / below;
+    let inverse = 1.0 / (2.0 + f);
     let s = f * inverse;
-    let s_low = s.mul_add(-below_low, s.mul_add(-below, f)) * inverse;
+    let double = s + s;
+    // The difference is exact, as its parts are nearly equal.
+    let s_low = s.mul_add(-f, f - double) * inverse;
 
     let (z, z_error) = two_product(s, s);
-    let z_low = (2.0 * s).mul_add(s_low, z_error);
+    let z_low = double.mul_add(s_low, z_error);
     let q = horner!(z; 0.40000000000004926, 0.28571428569410845, 0.22222222607040412, 0.18181778347859076,
         0.1538698923035764, 0.132521388968929, 0.1323486337685474);
     let c = z.mul_add(q, TWO_THIRDS);
     let c_low = z.mul_add(q, TWO_THIRDS - c);
+    let g = z.mul_add(c, 2.0);
+    let g_low = z.mul_add(c_low, z_low.mul_add(c, z.mul_add(c, 2.0 - g)));
 
-    let (p, p_error) = two_product(z, c);
-    let p_low = z.mul_add(c_low, z_low.mul_add(c, p_error));
-    let (g, g_error) = fast_two_sum(2.0, p);
-    let g_low = g_error + p_low;
-
-    let (fraction, error) = two_product(s, g);
-    let fraction_low = s.mul_add(g_low, s_low.mul_add(g, error));
-    let sum = k.mul_add(LN2_42, fraction);
-    let error = k.mul_add(LN2_42, -sum) + fraction;
-    (sum, error + k.mul_add(LN2_REST, fraction_low))
+    let whole = k * LN2_42;
+    let sum = s.mul_add(g, whole);
+    let low = s.mul_add(g_low, s_low.mul_add(g, s.mul_add(g, whole - sum)));
+    (sum, k.mul_add(LN2_REST, low))
 }
 
 /// Of a power of `x`, in the sign bit: whether it is negative, and whether it is none, as `y` is not an integer.

@@ -17,7 +17,8 @@ const LEAST: u32 = f32::MIN_POSITIVE.to_bits();
 #[inline(always)]
 fn extended_log2(x: f32) -> (f32, f32) {
     const LEAST_BITS: u32 = 0x3f57_44fd;
-    const TWO_23: f32 = 8388608.0;
+    /// Of the numbers from here on the last bit is a half.
+    const TWO_22: f32 = 4194304.0;
     const SQRT_2_LOG_LOW: f32 = -2.4690674e-08;
     const SCALE: f32 = 2.88539;
     const SCALE_LOW: f32 = 3.851926e-08;
@@ -28,7 +29,7 @@ fn extended_log2(x: f32) -> (f32, f32) {
     let upper = shifted & 0x40_0000 != 0;
     let c = if upper { SQRT_2 } else { 1.0 };
     let c_log_low = if upper { SQRT_2_LOG_LOW } else { 0.0 };
-    let whole = f32::from_bits((shifted >> 22) | TWO_23.to_bits()).mul_add(0.5, -0.5 * TWO_23 - 127.0);
+    let whole = f32::from_bits((shifted >> 22) | TWO_22.to_bits()) - (TWO_22 + 127.0);
 
     let f = m - c;
     let below = c + m;
