@@ -321,13 +321,14 @@ def part_errors(results, exact):
 
 
 def check_complex(oracle, report, op, lp):
-    """Each part of a function in double precision against NumPy's in extended precision."""
+    """Each part of a function in double precision against NumPy's in extended precision: to 4 units in the last place,
+    or nearly as well as NumPy's own does in that region."""
     ufunc = getattr(np, op)
     for region, points in complex_points(500).items():
         with np.errstate(all="ignore"):
             exact, theirs = ufunc(points.astype("G")), ufunc(points)
             (ours,), _ = oracle.ask(f"block {op} {lp} {len(points)} 16", [points], [("D", len(points))])
-            allowed = np.maximum(4, 1.5 * part_errors(theirs, exact))
+            allowed = np.maximum(4, 1.5 * part_errors(theirs, exact).max(axis=1, keepdims=True))
             ok = (part_errors(ours, exact) <= allowed).all(axis=0)
             for x, y in ((ours.real, theirs.real), (ours.imag, theirs.imag)):
                 ok &= (x != 0) | (y != 0) | (np.signbit(x) == np.signbit(y))

@@ -78,22 +78,23 @@ impl Function for Cos {
     }
 }
 
-/// Kahan's: `tanh(x + iy)` from the tangent of `y`, where `beta` is `1 / cos(y)^2` and `rho` is `cosh(x)`.
+/// `tanh(x + iy)` from the sines of both and the cosine of `y`.
 #[inline(always)]
-fn tanh_of(sinh: f64, tan: f64) -> C128 {
-    let beta = 1.0 + tan * tan;
-    let rho = (1.0 + sinh * sinh).sqrt();
-    let denominator = 1.0 + beta * sinh * sinh;
-    complex(beta * rho * sinh / denominator, tan / denominator)
+fn tanh_of(sinh: f64, sin: f64, cos: f64) -> C128 {
+    let cosh = (1.0 + sinh * sinh).sqrt();
+    let square = sinh * sinh + cos * cos;
+    complex(sinh * cosh / square, sin * cos / square)
 }
 
 /// The parts of tanh of `x + iy` into `re` and `im`.
 #[inline(always)]
 unsafe fn tanh_rows(n: usize, x: &Row, y: &Row, re: &mut Row, im: &mut Row) {
+    let mut cos = Row::new();
     re.take(ScalarOp::Sinh, n, x);
-    im.take(ScalarOp::Tan, n, y);
+    im.take(ScalarOp::Sin, n, y);
+    cos.take(ScalarOp::Cos, n, y);
     lanes!(n, |i| {
-        let result = tanh_of(re.get(i), im.get(i));
+        let result = tanh_of(re.get(i), im.get(i), cos.get(i));
         let inside = (x.get(i).abs() < HYPERBOLIC_IS_EXP)
             & is_normal_or_zero(result.re, x.get(i))
             & is_normal_or_zero(result.im, y.get(i));
@@ -194,5 +195,5 @@ fn tanh(z: C128) -> C128 {
         let small = (-re.abs()).exp();
         return complex(1f64.copysign(re), 4.0 * im.sin() * im.cos() * small * small);
     }
-    tanh_of(re.sinh(), im.tan())
+    tanh_of(re.sinh(), im.sin(), im.cos())
 }
