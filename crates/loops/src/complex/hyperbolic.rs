@@ -94,10 +94,11 @@ unsafe fn tanh_rows(n: usize, x: &Row, y: &Row, re: &mut Row, im: &mut Row) {
     im.take(ScalarOp::Sin, n, y);
     cos.take(ScalarOp::Cos, n, y);
     lanes!(n, |i| {
-        let result = tanh_of(re.get(i), im.get(i), cos.get(i));
-        let inside = (x.get(i).abs() < HYPERBOLIC_IS_EXP)
-            & is_normal_or_zero(result.re, x.get(i))
-            & is_normal_or_zero(result.im, y.get(i));
+        let mut result = tanh_of(re.get(i), im.get(i), cos.get(i));
+        let size = x.get(i).abs();
+        result.re = if size < HYPERBOLIC_IS_EXP { result.re } else { 1f64.copysign(x.get(i)) };
+        let inside =
+            (size < LARGEST_SQUARED) & is_normal_or_zero(result.re, x.get(i)) & is_normal_or_zero(result.im, y.get(i));
         re.set(i, covered(inside, result.re));
         im.set(i, result.im);
     });
@@ -128,6 +129,9 @@ impl Function for Tan {
         turned_back(tanh(turned(z)))
     }
 }
+
+/// Below this the square of `sinh` is finite.
+const LARGEST_SQUARED: f64 = 350.0;
 
 /// From here on `sinh` and `cosh` are both `e^|x| / 2`.
 const HYPERBOLIC_IS_EXP: f64 = 22.0;
