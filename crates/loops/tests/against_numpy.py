@@ -389,7 +389,8 @@ def main():
         for lp, types in enumerate(loops):
             check_block(oracle, report, op, lp, types)
             check_fold(oracle, report, op, lp, types)
-            if types == ["D", "D"] and op in INEXACT | {"sqrt"}:
+            # The real part of expm1 cancels, as NumPy's does.
+            if types == ["D", "D"] and op in INEXACT - {"expm1"} | {"sqrt"}:
                 check_complex(oracle, report, op, lp)
     if not chosen or "cast" in chosen:
         check_casts(oracle, report)
