@@ -199,3 +199,33 @@ fn single_precision_overflows_on_its_own() {
         unsafe { block_fn(ScalarOp::Exp, lp)(1, &In { ptr: z.as_ptr().cast(), step: 8 }, &w.as_mut_ptr().cast()) };
     assert_eq!((w, flags | fp_status()), ([f32::INFINITY; 2], FP_OVERFLOW));
 }
+
+/// One exponent for all goes its own way; it gives what single numbers do.
+#[test]
+fn whole_powers_are_the_same_together_and_alone() {
+    let run = mixture(300);
+    let lp = ScalarOp::Power.loop_for(DType::C128).expect("a loop");
+    let parts: Vec<f64> = run.iter().flat_map(|z| [z.0, z.1]).collect();
+    for whole in -5..=9 {
+        let exponent = [whole as f64, 0.0];
+        let at = |i: usize, n: usize, many: &[f64], step: usize| {
+            let mut out = vec![0f64; 2 * n];
+            let base = In { ptr: parts[2 * i..].as_ptr().cast(), step: 16 };
+            let ins = [base, In { ptr: many.as_ptr().cast(), step }];
+            // SAFETY: `n` pairs are read of each run, one of a value, and `n` written.
+            unsafe { block_fn(ScalarOp::Power, lp)(n, ins.as_ptr(), &out.as_mut_ptr().cast()) };
+            out
+        };
+        let together = at(0, run.len(), &exponent, 0);
+        // The last exponent differs, so that each number goes alone.
+        let mut mixed = exponent.repeat(run.len());
+        mixed[2 * run.len() - 2] = 0.5;
+        let general = at(0, run.len(), &mixed, 16);
+        for i in 0..run.len() - 1 {
+            let of = |r: &[f64]| bits((r[2 * i], r[2 * i + 1]));
+            assert_eq!(of(&together), of(&general), "{:?} to the {whole}", run[i]);
+            let alone = at(i, 1, &exponent, 16);
+            assert_eq!(of(&together), bits((alone[0], alone[1])), "{:?} to the {whole}, alone", run[i]);
+        }
+    }
+}

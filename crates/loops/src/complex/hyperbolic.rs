@@ -78,25 +78,27 @@ impl Function for Cos {
     }
 }
 
-/// Kahan's: `tanh(x + iy)` from the tangent of `y`, where `beta` is `1 / cos(y)^2` and `rho` is `cosh(x)`.
+/// `tanh(x + iy)` from the sines of both and the cosine of `y`.
 #[inline(always)]
-fn tanh_of(sinh: f64, tan: f64) -> C128 {
-    let beta = 1.0 + tan * tan;
-    let rho = (1.0 + sinh * sinh).sqrt();
-    let denominator = 1.0 + beta * sinh * sinh;
-    complex(beta * rho * sinh / denominator, tan / denominator)
+fn tanh_of(sinh: f64, sin: f64, cos: f64) -> C128 {
+    let cosh = (1.0 + sinh * sinh).sqrt();
+    let square = sinh * sinh + cos * cos;
+    complex(sinh * cosh / square, sin * cos / square)
 }
 
 /// The parts of tanh of `x + iy` into `re` and `im`.
 #[inline(always)]
 unsafe fn tanh_rows(n: usize, x: &Row, y: &Row, re: &mut Row, im: &mut Row) {
+    let mut cos = Row::new();
     re.take(ScalarOp::Sinh, n, x);
-    im.take(ScalarOp::Tan, n, y);
+    im.take(ScalarOp::Sin, n, y);
+    cos.take(ScalarOp::Cos, n, y);
     lanes!(n, |i| {
-        let result = tanh_of(re.get(i), im.get(i));
-        let inside = (x.get(i).abs() < HYPERBOLIC_IS_EXP)
-            & is_normal_or_zero(result.re, x.get(i))
-            & is_normal_or_zero(result.im, y.get(i));
+        let mut result = tanh_of(re.get(i), im.get(i), cos.get(i));
+        let size = x.get(i).abs();
+        result.re = if size < HYPERBOLIC_IS_EXP { result.re } else { 1f64.copysign(x.get(i)) };
+        let inside =
+            (size < LARGEST_SQUARED) & is_normal_or_zero(result.re, x.get(i)) & is_normal_or_zero(result.im, y.get(i));
         re.set(i, covered(inside, result.re));
         im.set(i, result.im);
     });
@@ -127,6 +129,9 @@ impl Function for Tan {
         turned_back(tanh(turned(z)))
     }
 }
+
+/// Below this the square of `sinh` is finite.
+const LARGEST_SQUARED: f64 = 350.0;
 
 /// From here on `sinh` and `cosh` are both `e^|x| / 2`.
 const HYPERBOLIC_IS_EXP: f64 = 22.0;
@@ -194,5 +199,5 @@ fn tanh(z: C128) -> C128 {
         let small = (-re.abs()).exp();
         return complex(1f64.copysign(re), 4.0 * im.sin() * im.cos() * small * small);
     }
-    tanh_of(re.sinh(), im.tan())
+    tanh_of(re.sinh(), im.sin(), im.cos())
 }

@@ -138,6 +138,8 @@ fn is_normal_or_zero(result: f64, source: f64) -> bool {
 }
 
 /// The product, if it is a normal number or zero because a factor is.
+// `contains` short-circuits; lanes have no branches.
+#[allow(clippy::manual_range_contains)]
 #[inline(always)]
 fn normal_product(a: f64, b: f64) -> f64 {
     let size = (a * b).abs();

@@ -99,6 +99,74 @@ unsafe fn one_by_one<A: Parts>(n: usize, a: &Rows, b: &Rows, to: *mut A) -> u8 {
     flags
 }
 
+/// `to` times `by`, in the place of `to`.
+#[inline(always)]
+unsafe fn multiply(n: usize, to: &mut Rows, by: &Rows) {
+    lanes!(n, |i| {
+        to.set(i, product(to.get(i), by.get(i)));
+    });
+}
+
+#[inline(always)]
+unsafe fn fill(n: usize, to: &mut Rows, value: impl Fn(usize) -> C128) {
+    lanes!(n, |i| {
+        to.set(i, value(i));
+    });
+}
+
+/// The products that `power` does for a positive or negative exponent, in the same order, before it divides.
+#[inline(always)]
+unsafe fn same_products(n: usize, a: &Rows, whole: i32, out: &mut Rows) {
+    if let 1..=3 = whole {
+        fill(n, out, |i| a.get(i));
+        for _ in 1..whole {
+            lanes!(n, |i| {
+                out.set(i, product(a.get(i), out.get(i)));
+            });
+        }
+        return;
+    }
+    let mut square = Rows::new();
+    fill(n, &mut square, |i| a.get(i));
+    fill(n, out, |_| complex(1.0, 0.0));
+    let mut left = whole.unsigned_abs();
+    loop {
+        if left & 1 != 0 {
+            multiply(n, out, &square);
+        }
+        left >>= 1;
+        if left == 0 {
+            return;
+        }
+        lanes!(n, |i| {
+            square.set(i, product(square.get(i), square.get(i)));
+        });
+    }
+}
+
+/// Powers with one whole exponent for all.
+#[inline(always)]
+unsafe fn same_whole<A: Parts>(n: usize, a: &Rows, b: C128, to: *mut A) -> u8 {
+    let (mut out, mut flags) = (Rows::new(), 0);
+    same_products(n.next_multiple_of(LANES), a, b.re as i32, &mut out);
+    let mut any_zero = false;
+    for i in 0..n {
+        any_zero |= (a.re.get(i) == 0.0) & (a.im.get(i) == 0.0);
+    }
+    if b.re <= 0.0 || any_zero {
+        for i in 0..n {
+            let base = a.get(i);
+            if b.re < 0.0 && (base.re != 0.0 || base.im != 0.0) {
+                out.set(i, quotient(complex(1.0, 0.0), out.get(i)));
+            } else if b.re == 0.0 || base.re == 0.0 && base.im == 0.0 {
+                out.set(i, power(base, b, &mut flags));
+            }
+        }
+    }
+    put_together(n, &out, to);
+    flags
+}
+
 /// Lanes of an input from element `at` on: a run's, or its one value in all.
 #[inline(always)]
 unsafe fn take<A: Parts>(n: usize, input: In, at: usize, to: &mut Rows) {
@@ -118,9 +186,15 @@ unsafe fn chunk<A: Parts>(n: usize, a: In, b: In, at: usize, to: *mut A) -> u8 {
     let whole = n.next_multiple_of(LANES);
     take::<A>(n, a, at, &mut x);
     take::<A>(n, b, at, &mut y);
-    // Where all exponents are whole, as one for all often is, logarithms would be for nothing.
-    if (0..n).all(|i| is_product(y.get(i))) {
-        return one_by_one(n, &x, &y, to.add(at));
+    // Where all exponents are whole, logarithms would be for nothing.
+    let first = y.get(0);
+    if is_product(first) {
+        if b.step == 0 || (1..n).all(|i| y.get(i) == first) {
+            return same_whole(n, &x, first, to.add(at));
+        }
+        if (1..n).all(|i| is_product(y.get(i))) {
+            return one_by_one(n, &x, &y, to.add(at));
+        }
     }
     let quiet = Quiet::begin();
     rows(whole, &x, &y, &mut out);
