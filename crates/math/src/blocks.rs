@@ -1,20 +1,22 @@
 //! From one lane to a whole array: blocks are computed into a local buffer, lanes that came out NaN
-//! are given to libm, and the buffer is copied out.
+//! are mended, and the buffer is copied out.
 //!
 //! A lane body is straight-line code, so that the loop over lanes becomes vector code of whatever
 //! width the enclosing `#[target_feature]` allows. It answers NaN for every argument it does not
 //! cover: that one comparison finds the genuine NaNs, the special values and every flag at once.
 
 use crate::libm::{Libm1, Libm2, Real};
+use crate::limits::{Limits1, Limits2};
+use crate::mending::{mend1, mend2};
 use crate::status::Status;
 use std::hint::black_box;
 use std::mem::MaybeUninit;
 
-pub(crate) trait Lanes1<T: Real>: Libm1<T> {
+pub(crate) trait Lanes1<T: Real>: Libm1<T> + Limits1<T> {
     fn lane(x: T) -> T;
 }
 
-pub(crate) trait Lanes2<T: Real>: Libm2<T> {
+pub(crate) trait Lanes2<T: Real>: Libm2<T> + Limits2<T> {
     fn lane(a: T, b: T) -> T;
 }
 
@@ -153,7 +155,7 @@ pub(crate) unsafe fn unary<T: Real, F: Lanes1<T>>(n: usize, src: *const T, dst: 
             j += STEP;
         }
         if nan {
-            flags |= mend1::<T, F>(lanes, x, &mut out);
+            flags |= mend1::<T, F>(x, &mut out.0[..lanes]);
         }
         copy_out(&out, dst.add(i), m);
         i += m;
@@ -161,13 +163,11 @@ pub(crate) unsafe fn unary<T: Real, F: Lanes1<T>>(n: usize, src: *const T, dst: 
     while i < n {
         // Opaque, so that this loop is not made a second vector loop.
         let x = black_box(src.add(i).read_unaligned());
-        let mut y = F::lane(x);
-        if y.is_nan() {
-            let (value, raised) = F::flagged(x);
-            y = value;
-            flags |= raised;
+        let mut y = [MaybeUninit::new(F::lane(x))];
+        if y[0].assume_init().is_nan() {
+            flags |= mend1::<T, F>(&x, &mut y);
         }
-        dst.add(i).write_unaligned(y);
+        dst.add(i).write_unaligned(y[0].assume_init());
         i += 1;
     }
     status.restore();
@@ -196,7 +196,7 @@ pub(crate) unsafe fn binary<T: Real, F: Lanes2<T>>(n: usize, a: *const T, b: *co
             j += STEP;
         }
         if nan {
-            flags |= mend2::<T, F>(lanes, x, y, &mut out);
+            flags |= mend2::<T, F>(x, y, &mut out.0[..lanes]);
         }
         copy_out(&out, dst.add(i), m);
         i += m;
@@ -204,45 +204,13 @@ pub(crate) unsafe fn binary<T: Real, F: Lanes2<T>>(n: usize, a: *const T, b: *co
     while i < n {
         let x = black_box(a.add(i).read_unaligned());
         let y = black_box(b.add(i).read_unaligned());
-        let mut z = F::lane(x, y);
-        if z.is_nan() {
-            let (value, raised) = F::flagged(x, y);
-            z = value;
-            flags |= raised;
+        let mut z = [MaybeUninit::new(F::lane(x, y))];
+        if z[0].assume_init().is_nan() {
+            flags |= mend2::<T, F>(&x, &y, &mut z);
         }
-        dst.add(i).write_unaligned(z);
+        dst.add(i).write_unaligned(z[0].assume_init());
         i += 1;
     }
     status.restore();
-    flags
-}
-
-#[cold]
-#[inline(never)]
-unsafe fn mend1<T: Real, F: Libm1<T>>(n: usize, x: *const T, out: &mut Buffer<T>) -> u8 {
-    let mut flags = 0;
-    for j in 0..n {
-        // SAFETY: the first `n` lanes have been written.
-        if out.0[j].assume_init().is_nan() {
-            let (y, raised) = F::flagged(x.add(j).read_unaligned());
-            out.0[j].write(y);
-            flags |= raised;
-        }
-    }
-    flags
-}
-
-#[cold]
-#[inline(never)]
-unsafe fn mend2<T: Real, F: Libm2<T>>(n: usize, a: *const T, b: *const T, out: &mut Buffer<T>) -> u8 {
-    let mut flags = 0;
-    for j in 0..n {
-        // SAFETY: the first `n` lanes have been written.
-        if out.0[j].assume_init().is_nan() {
-            let (y, raised) = F::flagged(a.add(j).read_unaligned(), b.add(j).read_unaligned());
-            out.0[j].write(y);
-            flags |= raised;
-        }
-    }
     flags
 }

@@ -7,6 +7,7 @@ use crate::{DIVIDE, INVALID, OVERFLOW, UNDERFLOW};
 pub(crate) trait Real: Copy + PartialEq {
     fn is_nan(self) -> bool;
     fn is_finite(self) -> bool;
+    fn is_infinite(self) -> bool;
     fn is_tiny(self) -> bool;
     fn is_zero(self) -> bool;
 }
@@ -21,6 +22,10 @@ macro_rules! real {
             #[inline(always)]
             fn is_finite(self) -> bool {
                 self.is_finite()
+            }
+            #[inline(always)]
+            fn is_infinite(self) -> bool {
+                self.is_infinite()
             }
             #[inline(always)]
             fn is_tiny(self) -> bool {

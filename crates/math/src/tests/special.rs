@@ -277,3 +277,47 @@ fn odd_functions_are_odd() {
         }
     }
 }
+
+/// Numbers of all sizes, and those around which functions change what they do.
+fn edges() -> Vec<f64> {
+    let near = [1.0f64, 87.3, 88.0, 88.73, 89.42, 103.98, 127.0, 128.0, 150.5, 709.79, 710.48, 745.14, 1024.0, 1075.5];
+    let sizes = (-330..=308).step_by(11).map(|k| 10f64.powi(k));
+    let around =
+        near.iter().flat_map(|&x| [x.next_down(), x, x.next_up(), (x as f32).next_down() as f64, x as f32 as f64]);
+    let up: Vec<f64> = sizes.chain(around).chain([0.0, TINY, f64::MIN_POSITIVE, f64::MAX, INF, NAN]).collect();
+    up.iter().flat_map(|&x| [x, -x]).collect()
+}
+
+/// What is known without computing is what libm computes, and raises the same.
+#[test]
+fn limits_are_those_of_libm() {
+    let x = edges();
+    let pairs: Vec<(f64, f64)> = x.iter().flat_map(|&a| x.iter().map(move |&b| (a, b))).collect();
+    let (a, b): (Vec<f64>, Vec<f64>) = pairs.into_iter().unzip();
+    let single = |v: &[f64]| v.iter().map(|&v| v as f32).collect::<Vec<f32>>();
+    let special = |y: f64, libm: f64| (y.is_finite() && y != 0.0) || same(y, libm);
+    for level in levels() {
+        for &op in UNARY {
+            for &x in &x {
+                // Three beside it, so that it is in the vector part as well.
+                let (got, raised) = run1_f64(op, level, &[x; 8]);
+                let (libm, flags) = run1_f64(op, Level::Baseline, &[x]);
+                assert!(special(got[0], libm[0]), "{level:?} {op:?}({x:?}) = {:?}, not {:?}", got[0], libm[0]);
+                assert_eq!(raised, flags, "{level:?} {op:?}({x:?})");
+                let (got, raised) = run1_f32(op, level, &[x as f32; 8]);
+                let (libm, flags) = run1_f32(op, Level::Baseline, &[x as f32]);
+                assert!(special(got[0] as f64, libm[0] as f64), "{level:?} {op:?}({:?}) = {:?}", x as f32, got[0]);
+                assert_eq!(raised, flags, "{level:?} {op:?}({:?})", x as f32);
+            }
+        }
+        for op in [Power, Arctan2, Hypot, Fmod, Logaddexp, Logaddexp2] {
+            let (got, libm) = (run2_f64(op, level, &a, &b), run2_f64(op, Level::Baseline, &a, &b));
+            let wrong = (0..a.len()).find(|&i| !special(got.0[i], libm.0[i]));
+            assert_eq!(wrong.map(|i| (a[i], b[i], got.0[i], libm.0[i])), None, "{level:?} {op:?}");
+            let (a, b) = (single(&a), single(&b));
+            let (got, libm) = (run2_f32(op, level, &a, &b), run2_f32(op, Level::Baseline, &a, &b));
+            let wrong = (0..a.len()).find(|&i| !special(got.0[i] as f64, libm.0[i] as f64));
+            assert_eq!(wrong.map(|i| (a[i], b[i], got.0[i], libm.0[i])), None, "{level:?} {op:?} in f32");
+        }
+    }
+}
