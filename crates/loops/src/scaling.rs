@@ -96,7 +96,9 @@ unsafe fn one_by_one<T: Scaled, B: Exponent<T>>(
     flags: &mut u8,
 ) {
     for j in 0..n {
-        out.add(j).write_unaligned(b.get(j).scale(a.get(j), flags));
+        let (x, by) = (a.get(j), b.get(j));
+        let (y, fits) = x.quick(by.wide());
+        out.add(j).write_unaligned(if fits { y } else { by.scale(x, flags) });
     }
 }
 
