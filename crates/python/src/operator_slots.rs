@@ -1,8 +1,8 @@
 //! Python's operators of `ndarray` without PyO3 around them, as `slots` does it: numbers, NumPy's scalars and arrays of
 //! exactly our class, on either side. Everything else goes to the operator that PyO3 made.
 //!
-//! NumPy's scalar types have them, too, for an array of ours on the right: NumPy's own way to our array leads through an
-//! array of its own, a ufunc and `__array_ufunc__`, and takes longer than the operation.
+//! NumPy's scalars and arrays have them, too, for an array of ours on the right: NumPy's own way to it leads through a
+//! ufunc and `__array_ufunc__`, and takes longer than the operation.
 
 use crate::object;
 use crate::quick;
@@ -29,12 +29,12 @@ fn replace(class: &Bound<'_, PyType>, at: usize, id: c_int, original: &AtomicUsi
     }
 }
 
-/// The classes whose operators are replaced: ours, and NumPy's scalar types by the numbers they have in `scalar_types`.
-const CLASSES: usize = 17;
+/// The classes whose operators are replaced: ours, and NumPy's by the numbers they have in `numpy_types`.
+const CLASSES: usize = 18;
 pub const NDARRAY: usize = 0;
 type Originals = [AtomicUsize; CLASSES];
 
-/// A binary operation, if it is one for us: a slot of a scalar type is also asked about NumPy's objects alone.
+/// A binary operation, if it is one for us: a slot of NumPy's is also asked about NumPy's objects alone.
 #[inline(always)]
 unsafe fn binary<const CLASS: usize>(op: ScalarOp, a: Object, b: Object) -> Option<PyResult<Py<PyAny>>> {
     if CLASS != NDARRAY && object::contents(b).is_none() {

@@ -1,6 +1,6 @@
-//! NumPy's scalar types and our arrays: `np.uint8(x)` is `x.astype(np.uint8, copy=False)` and stays in the runtime, where
-//! NumPy itself would bring the elements to the host and answer an array of its own, without a word; `s * x` goes straight
-//! to our operators (`operator_slots`).
+//! NumPy's own types given our arrays: `np.uint8(x)` is `x.astype(np.uint8, copy=False)` and stays in the runtime, where
+//! NumPy itself would bring the elements to the host and answer an array of its own, without a word; a scalar or an array of
+//! NumPy's on the left of an operator goes straight to ours (`operator_slots`).
 //!
 //! The types are NumPy's (`x.dtype.type is np.uint8` must hold), so their functions are replaced in place; calls without an
 //! array of ours go on to what was there. Where a type's fields lie elsewhere (see `slots`), it is left alone.
@@ -17,9 +17,10 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 macro_rules! scalar_types {
     ($($number:literal $name:literal)*) => {
-        /// Lets the scalar types take our arrays.
+        /// Lets NumPy's types take our arrays.
         pub fn install(py: Python<'_>) -> PyResult<()> {
             let numpy = api(py).numpy(py);
+            operator_slots::install::<ARRAY>(&numpy.getattr(intern!(py, "ndarray"))?.cast_into::<PyType>()?);
             $({
                 static ORIGINAL: AtomicUsize = AtomicUsize::new(0);
 
@@ -43,6 +44,9 @@ macro_rules! scalar_types {
         }
     };
 }
+
+/// The number of NumPy's `ndarray` in `operator_slots`; those of the scalar types stand before their names.
+const ARRAY: usize = 17;
 
 // Every class once; `single`, `intp` and the like are other names of these.
 scalar_types! {

@@ -1,4 +1,4 @@
-"""NumPy's scalar types called with arrays: `np.uint8(x)` casts, and what it gives is an array of the module."""
+"""NumPy's own types given arrays of the module: `np.uint8(x)` casts, and `s * x` and `numpy_array * x` are ours."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ import pickle
 import re
 import subprocess
 import sys
+import warnings
 
 import numpy
 import pytest
 
-from .oracle import DTYPES, agree, agree_in_outcome, mine, needs_engine, np, values
+from .oracle import COMPLEX, DTYPES, ULPS, agree, agree_in_outcome, mine, needs_engine, np, values
 
 NAMES = """bool bool_ byte cdouble complex128 complex64 csingle double float16 float32 float64 half int16 int32 int64
 int8 int_ intc intp long longlong short single ubyte uint uint16 uint32 uint64
@@ -57,6 +58,42 @@ def test_a_scalar_on_the_left(name, dtype):
     s = getattr(numpy, name)(3)
     for operation in OPERATORS + BITS + COMPARISONS:
         agree_in_outcome(lambda f=operation: f(s, mine(x)), lambda f=operation: f(s, x), 4, what=operation.__name__)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("left", DTYPES)
+def test_an_array_of_numpys_on_the_left(left, dtype):
+    x = numpy.abs(values(dtype, (3, 4)))
+    ulps = ULPS["complex64"] if {left, dtype} & set(COMPLEX) else 4
+    for a in (values(left, (3, 4), 1), values(left, (4, 3), 2).T, values(left, (6, 1), 3)[::2], values(left, (), 4)):
+        for operation in OPERATORS + BITS + COMPARISONS:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                agree_in_outcome(
+                    lambda f=operation, a=a: f(a, mine(x)),
+                    lambda f=operation, a=a: f(a, x),
+                    ulps,
+                    what=operation.__name__,
+                )
+
+
+def test_who_answers_for_an_array_of_numpys_on_the_left():
+    x = numpy.arange(3.0)
+    for a in (x, x > 1, x.astype(complex), numpy.arange(100_000.0)[:3]):
+        assert type(a * mine(x)) is np.ndarray
+        assert type(a * x) is numpy.ndarray
+    large = numpy.arange(50_000.0)
+    agree(large - mine(large[::-1]), large - large[::-1])
+    for a in (numpy.ma.masked_array(x, [1, 0, 0]), numpy.matrix(x), x.astype(object), x.astype(">f8"), x.view(Derived)):
+        agree_in_outcome(lambda a=a: numpy.asarray(a + mine(x)), lambda a=a: numpy.asarray(a + x))
+    target = x.copy()
+    target += mine(x)
+    assert type(target) is numpy.ndarray
+    agree(target, x + x)
+
+
+class Derived(numpy.ndarray):
+    pass
 
 
 def test_scalars_among_themselves_are_numpys():
