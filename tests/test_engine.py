@@ -560,6 +560,27 @@ def test_programs_of_short_tasks_run_at_once_after_a_window():
     assert said[6] == "0"
 
 
+@pytest.mark.parametrize("read", [lambda y: float(y[7]), lambda y: y.argmax(), lambda y: np.linalg.norm(y)])
+def test_middling_products_whose_values_are_read_run_at_once(read):
+    a, x = np.ones((300, 300)) / 300, np.ones(300)
+    for _ in range(20):
+        x = a @ x
+        read(x)
+    with Counted() as count:
+        for _ in range(30):
+            x = a @ x
+            read(x)
+    assert count["tasks"] == 0
+    agree(x, numpy.ones(300), 100)
+    # A matrix that a vector is multiplied with weighs less than its elements, even where nothing is waited for.
+    b, y = np.ones((200, 200)) / 200, np.ones(200)
+    np.sync()
+    with Counted() as count:
+        for _ in range(30):
+            y = b @ y
+    assert count["tasks"] == 0
+
+
 def test_slices_that_are_waited_for_run_at_once():
     """A sieve: few elements of a large array are written at a time, and one is read before the next."""
     n = 500_000

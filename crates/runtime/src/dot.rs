@@ -57,12 +57,15 @@ pub fn is_matvec(left: &[usize], out: &[usize], dtype: DType) -> bool {
     depth > 0 && matrix.contains(&1) && batch.iter().all(|&n| n == 1) && is_plain(dtype)
 }
 
+/// Elements of a matrix that is multiplied with a vector, for one of other operations: so many take as long.
+pub const LIGHT: usize = 8;
+
 /// How many elements a library operation counts as when it is decided whether it runs at once. A matrix that a vector is
-/// multiplied with is read once, as fast as memory goes: a task of its own would take longer.
+/// multiplied with is read once, as fast as memory goes: a task of its own would take longer, for a small one always, for a
+/// middling one where its result is waited for.
 pub fn weight(op: &dyn LibraryOp, ins: &[&Array], outs: &[&Array], elements: usize) -> usize {
-    const LIGHT: usize = 4;
     let most = numloom_config::current().inline_size;
-    if elements <= most || elements > most * LIGHT || !matches!(op.form(), Form::MatMul) {
+    if elements <= most || !matches!(op.form(), Form::MatMul) {
         return elements;
     }
     let (left, out) = (&ins[0].view, &outs[0].view);

@@ -467,6 +467,7 @@ pub fn read_element(a: &Array, at: isize) -> Option<Value> {
         }
     }
     profile::element(&a.store, false);
+    prompt::value();
     Some(v)
 }
 

@@ -75,7 +75,7 @@ pub fn sync_point() {
     }
 }
 
-/// A value was computed at once. Who knows whether the program looks at it.
+/// A value was computed or read at once. Who knows whether the program looks at it.
 #[inline]
 pub fn value() {
     SINCE.store(0, Relaxed);

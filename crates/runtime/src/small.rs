@@ -1,6 +1,7 @@
 //! Small things at once that are not one block loop: products, extremes and sums along one axis of arrays that are there.
 
 use crate::array::Array;
+use crate::dot::LIGHT;
 use crate::inline::{SMALL, dense_run, is_dense};
 use crate::lines;
 use crate::near;
@@ -77,7 +78,8 @@ pub fn product(a: &Array, b: &Array) -> Option<Array> {
     let ((left_shape, left_steps), (right_shape, right_steps)) = (matrix(&a.view, false)?, matrix(&b.view, true)?);
     let ([m, k], [depth, n]) = (left_shape, right_shape);
     let elements = m.saturating_mul(k).saturating_add(k.saturating_mul(n)).saturating_add(m.saturating_mul(n));
-    if b.view.dtype != dtype || k != depth || k == 0 || m * n == 0 || elements > numloom_config::current().inline_size {
+    let weight = if m == 1 || n == 1 { elements / LIGHT } else { elements };
+    if b.view.dtype != dtype || k != depth || k == 0 || m * n == 0 || weight > numloom_config::current().inline_size {
         return None;
     }
     let shape: Dims = match (a.view.ndim(), b.view.ndim()) {
@@ -138,6 +140,7 @@ pub fn extreme_place(a: &Array, max: bool) -> Option<usize> {
     }
     let run = dense_run(a, a.view.dtype, &a.view.shape)?;
     stats::count_inline(if max { "argmax" } else { "argmin" });
+    prompt::value();
     // SAFETY: dense over `n` elements.
     unsafe { numloom_library::extreme_place(a.view.dtype, max, run.ptr, n).ok() }
 }
