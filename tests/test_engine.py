@@ -560,6 +560,17 @@ def test_programs_of_short_tasks_run_at_once_after_a_window():
     assert said[6] == "0"
 
 
+def test_light_operations_that_are_waited_for_run_at_once_longer_than_others():
+    x = np.ones(150_000)
+    for work, tasks in ((lambda: x * 0.5, 0), (lambda: x < x, 0), (lambda: np.exp(x), 30)):
+        for _ in range(20):
+            np.sync(work())
+        with Counted() as count:
+            for _ in range(30):
+                np.sync(work())
+        assert count["tasks"] == tasks
+
+
 @pytest.mark.parametrize("read", [lambda y: float(y[7]), lambda y: y.argmax(), lambda y: np.linalg.norm(y)])
 def test_middling_products_whose_values_are_read_run_at_once(read):
     a, x = np.ones((300, 300)) / 300, np.ones(300)

@@ -9,6 +9,8 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 /// Elements of the largest operation that runs at once then, over those of a small one: tens of microseconds of work.
 const MIDDLING: usize = 8;
+/// The same of light operations where results are wanted at once: two threads would not make up for the task.
+const WAITED: usize = 32;
 /// Operations between two sync points that are few.
 const FEW: u32 = 4;
 /// Sync points with few operations before them, one after another, that make a habit.
@@ -63,7 +65,7 @@ pub fn most() -> usize {
 /// The most elements of operations that ever run at once.
 #[inline]
 pub fn most_ever() -> usize {
-    numloom_config::current().inline_size.saturating_mul(MIDDLING)
+    numloom_config::current().inline_size.saturating_mul(WAITED)
 }
 
 /// The program waits for a result.
@@ -87,6 +89,15 @@ pub fn runs_at_once(elements: usize) -> bool {
     elements <= numloom_config::current().inline_size || is_middling(elements) && is_habit()
 }
 
+/// Whether one does that takes no longer than reading and writing its elements, where others of its size do not.
+pub fn light_runs_at_once(elements: usize) -> bool {
+    let at_once = is_within(elements, WAITED) && !is_middling(elements) && wants_results();
+    if at_once {
+        operation();
+    }
+    at_once
+}
+
 /// Whether an operation on so many elements whose result is one value runs at once if its arrays are there: to launch it
 /// and to fetch the value would take as long.
 #[inline]
@@ -101,7 +112,12 @@ pub fn wants_results() -> bool {
 }
 
 fn is_middling(elements: usize) -> bool {
-    elements / MIDDLING <= numloom_config::current().inline_size && reserved::devices() == 0
+    is_within(elements, MIDDLING)
+}
+
+/// Whether these are at most so many times the elements of a small operation.
+fn is_within(elements: usize, times: usize) -> bool {
+    elements / times <= numloom_config::current().inline_size && reserved::devices() == 0
 }
 
 fn is_habit() -> bool {

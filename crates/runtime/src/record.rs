@@ -227,7 +227,9 @@ fn map_as_it_is(
         let moved = if let ([out], None) = (outs, mask) { rows::moved(op, ins, out) } else { None };
         return moved.unwrap_or_else(|| map_through_copies(op, ins, outs, mask, at()));
     }
-    if inline::is_possible(small::weight(op, ins, elements), arrays(ins).chain(mask), outs) {
+    let weight = small::weight(op, ins, elements);
+    let at_once = prompt::runs_at_once(weight) || small::is_light(op) && prompt::light_runs_at_once(weight);
+    if at_once && inline::is_free(weight, arrays(ins).chain(mask), outs) {
         inline::counted(op.name());
         if mask.is_none()
             && let [out] = outs

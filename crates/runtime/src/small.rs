@@ -42,6 +42,16 @@ pub fn weight(op: MapOp, ins: &[Operand], elements: usize) -> usize {
     if at_once { elements.min(inline) } else { elements }
 }
 
+/// Whether an operation takes no longer than reading and writing its elements.
+pub fn is_light(op: MapOp) -> bool {
+    use ScalarOp::*;
+    let MapOp::Scalar { op, .. } = op else { return false };
+    let arithmetic =
+        matches!(op, Add | Subtract | Multiply | Divide | Negative | Absolute | Square | Maximum | Minimum);
+    let comparison = matches!(op, Less | LessEqual | Equal | NotEqual | Greater | GreaterEqual);
+    arithmetic || comparison || matches!(op, LogicalAnd | LogicalOr | LogicalNot | BitwiseAnd | BitwiseOr | Invert)
+}
+
 /// The dot product of two small vectors of doubles or singles.
 pub fn dot(a: &Array, b: &Array) -> Option<Value> {
     let _still = spill::inline();

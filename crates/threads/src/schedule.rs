@@ -103,14 +103,17 @@ impl<J: Job> Scheduler<J> {
         if task.arrive() {
             let mut ready = self.ready.lock();
             ready.push_back(task.clone());
-            self.count(&ready);
             let mine = stays && !self.workers_bind.load(Ordering::Acquire) && ready.len() == 1;
+            // Nor does it need one who looks out, and whose cache does not have what it works on.
+            if !mine {
+                self.count(&ready);
+            }
             drop(ready);
             self.wake(!mine as usize);
         }
     }
 
-    /// To be called after every change of the queue, under its lock.
+    /// To be called after every change of the queue that others are to see, under its lock.
     fn count(&self, ready: &VecDeque<Arc<Task<J>>>) {
         self.queued.store(ready.len(), Ordering::Release);
     }
@@ -293,7 +296,10 @@ impl<J: Job> Scheduler<J> {
     pub fn wait(&self, over: impl Fn() -> bool + Sync, interrupted: impl Fn() -> bool) -> bool {
         let is_over = self.help_or_sleep(&over, interrupted);
         // What this thread made ready, or launched, and will not take itself.
-        let left = self.ready.lock().iter().filter(|t| !t.is_bound() || t.has_tiles()).count();
+        let ready = self.ready.lock();
+        let left = ready.iter().filter(|t| !t.is_bound() || t.has_tiles()).count();
+        self.count(&ready);
+        drop(ready);
         self.wake(left);
         is_over
     }
