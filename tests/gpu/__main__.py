@@ -37,6 +37,8 @@ DIFFERENT = [
     "test_engine.py::test_programs_that_want_every_result_at_once_get_it",
     "test_engine.py::test_programs_of_short_tasks_run_at_once_after_a_window",
     "test_engine.py::test_slices_that_are_waited_for_run_at_once",
+    "test_engine.py::test_light_operations_that_are_waited_for_run_at_once_longer_than_others",
+    "test_engine.py::test_middling_products_whose_values_are_read_run_at_once",
     "test_reductions.py::test_sums_are_the_same_at_once_deferred_and_fused",
     "test_engine.py::test_memory_is_given_back", "test_profile_findings.py::test_a_fault_is_found_on_its_line",
     "test_profile_findings.py::test_nothing_is_said_against_a_clean_program[logistic regression]",
