@@ -282,33 +282,43 @@ def einsum(*operands: Any, out: Any = None, optimize: Any = False, **kwargs: Any
         return out
     is_view = len(arrays) == 1 and len(result) == len(set(labels[0]))
     if not is_view and len(result) > 1:
-        axes = _axes_in_memory(labels, result, arrays) if order != "C" else tuple(range(len(result)))
+        axes = _axes_in_memory(labels, result, arrays, optimize) if order != "C" else tuple(range(len(result)))
         made = ascontiguousarray(made.transpose(axes)).transpose([axes.index(a) for a in range(len(axes))])
     return made[()] if made.ndim == 0 else made
 
 
-def _axes_in_memory(labels: list[Labels], result: Labels, arrays: list[ndarray]) -> tuple[int, ...]:
+def _axes_in_memory(labels: list[Labels], result: Labels, arrays: list[ndarray], optimize: Any) -> tuple[int, ...]:
     """The axes of the result, those that lie farthest apart first, as NumPy would choose them."""
     letters = dict(zip(dict.fromkeys(x for term in labels for x in term), sorted(_LETTERS)))
     terms = ["".join(letters[x] for x in term) for term in labels]
     text = ",".join(terms) + "->" + "".join(letters[x] for x in result)
+    path = _numpys_path(text, tuple(x.shape for x in arrays), optimize) if optimize else None
     forms = []
     for x in arrays:
         steps = sorted({abs(s) for s in x.strides} - {0})
         ranks = tuple((steps.index(abs(s)) + 1) * (1 if s > 0 else -1) if s else 0 for s in x.strides)
         forms.append((tuple(min(n, 2) for n in x.shape), ranks))
-    return _numpys_choice(text, tuple(forms))
+    return _numpys_choice(text, tuple(forms), path)
 
 
 @functools.lru_cache(maxsize=1024)
-def _numpys_choice(text: str, forms: tuple[tuple[tuple[int, ...], tuple[int, ...]], ...]) -> tuple[int, ...]:
+def _numpys_path(text: str, shapes: tuple[tuple[int, ...], ...], optimize: Any) -> tuple[Any, ...]:
+    """The order of products that NumPy takes with `optimize`: its result lies as its last product leaves it."""
+    stand_ins = [numpy.broadcast_to(numpy.zeros(()), shape) for shape in shapes]
+    return tuple(numpy.einsum_path(text, *stand_ins, optimize=optimize)[0])
+
+
+@functools.lru_cache(maxsize=1024)
+def _numpys_choice(
+    text: str, forms: tuple[tuple[tuple[int, ...], tuple[int, ...]], ...], path: tuple[Any, ...] | None
+) -> tuple[int, ...]:
     """NumPy itself says, of arrays of no more than two elements an axis, with strides in the same order."""
     small = []
     for shape, ranks in forms:
         reach = sum(abs(r) for r in ranks)
         middle = numpy.zeros(2 * reach + 1)[reach:]
         small.append(numpy.lib.stride_tricks.as_strided(middle, shape, [8 * r for r in ranks]))
-    strides = numpy.einsum(text, *small).strides
+    strides = numpy.einsum(text, *small, optimize=list(path) if path else False).strides
     return tuple(sorted(range(len(strides)), key=lambda axis: -strides[axis]))
 
 
