@@ -174,7 +174,7 @@ with np.profile("c.prof"):
 
 def test_a_killed_run_can_be_read(tmp_path):
     (tmp_path / "prog.py").write_text(
-        "import numloom as np\nx = np.ones(100_000)\nprint('on', flush=True)\n"
+        "import numloom as np\nx = np.ones(1_000_000)\nprint('on', flush=True)\n"
         "while True:\n    x = x * 0.5\n    np.sync(x)\n"
     )
     words = [sys.executable, "-m", "numloom", "--profile", "prog.py"]
