@@ -39,6 +39,10 @@ pub struct Indexed<'a> {
 
 /// Positions whose offsets are computed at a time.
 pub(crate) const BLOCK: usize = 256;
+/// Indices that are looked at together: a line of them.
+const LINE: usize = 8;
+/// Positions from the one that is called for to the one that is said to come soon.
+const SOON: usize = 64;
 /// Index positions of a tile that checks.
 const CHECKED: usize = 1 << 16;
 
@@ -200,6 +204,55 @@ impl Indexed<'_> {
             at += block.len();
         }
         Ok(())
+    }
+
+    /// Calls `f(i, offset)` for the positions of `range` one by one, which memory follows better than blocks where the
+    /// places are neighbours, and `soon(offset)` some lines before, with an offset that may lie anywhere. False, with
+    /// nothing called, if the indices are not one array in one run.
+    ///
+    /// # Safety
+    /// As for `offsets`.
+    #[inline(never)]
+    pub unsafe fn one_by_one(
+        &self,
+        range: Range<usize>,
+        f: impl Fn(usize, isize),
+        soon: impl Fn(isize),
+    ) -> Result<bool, LibraryError> {
+        let [index] = self.indices else { return Ok(false) };
+        if Walk::new(&index.shape, [&index.strides]).single_run() != Some([size_of::<i64>() as isize]) {
+            return Ok(false);
+        }
+        let (extent, stride, from) = (self.base.shape[0] as i64, self.base.strides[0], index.ptr as *const i64);
+        let wraps = if self.how.mode == Mode::Clip { 0 } else { extent };
+        let (mut i, end) = (range.start, range.end);
+        while i < end {
+            // A line of indices that are all inside, as nearly always, without a branch for each.
+            while i + SOON < end {
+                let (mut places, mut inside) = ([0isize; LINE], true);
+                for (j, place) in places.iter_mut().enumerate() {
+                    let v = from.add(i + j).read_unaligned();
+                    let at = v.wrapping_add((v >> 63) & wraps);
+                    inside &= (at as u64) < extent as u64;
+                    *place = (at as isize).wrapping_mul(stride);
+                }
+                if !inside {
+                    break;
+                }
+                soon((from.add(i + SOON).read_unaligned() as isize).wrapping_mul(stride));
+                for (j, &place) in places.iter().enumerate() {
+                    f(i + j, place);
+                }
+                i += LINE;
+            }
+            for _ in 0..LINE.min(end - i) {
+                let v = from.add(i).read_unaligned();
+                let place = if v < -wraps { self.outside(0, v)? } else { self.place(0, v)? };
+                f(i, place as isize * stride);
+                i += 1;
+            }
+        }
+        Ok(true)
     }
 
     /// Adds what a run of index array `k` contributes to the offsets; sets them if it is the first array.

@@ -18,6 +18,7 @@ use numloom_ir::{Dims, View};
 use numloom_loops::{compress, stream, streamed};
 use smallvec::{SmallVec, smallvec};
 use std::ops::Range;
+use std::sync::OnceLock;
 
 /// Elements of the rest axes that make a tile of their own worth it.
 const REST: usize = 256;
@@ -59,8 +60,17 @@ struct Kept {
     checked: Scratch,
     /// The same, from an operation before or for one after.
     known: Option<Reaches>,
+    lie: OnceLock<Lie>,
     dealt: Dealt,
     latest: Scratch,
+}
+
+/// How the positions lie, once they are checked.
+struct Lie {
+    /// Between which offsets those of each piece are.
+    reaches: Box<[[isize; 2]]>,
+    /// Whether they are dealt out before they are written.
+    dealt: bool,
 }
 
 impl ScatterApply {
@@ -150,8 +160,18 @@ fn phases(indexed: &Indexed, values: &RawView, kept: &Kept) -> SmallVec<[usize; 
         Cut::Nothing => smallvec![check, 0],
         Cut::Whole => smallvec![check, 1],
         Cut::Rest { tiles, .. } | Cut::Places { tiles } => smallvec![check, tiles],
-        Cut::Dealt(dealing) => smallvec![check, indexed.check_pieces(), dealing.buckets],
+        Cut::Dealt(dealing) => match kept.known(indexed) {
+            Some(known) if !dealing.is_for(&offsets_of(indexed, known)) => {
+                smallvec![0, 0, dealing.buckets.min(NEIGHBOURS)]
+            }
+            _ => smallvec![check, indexed.check_pieces(), dealing.buckets],
+        },
     }
+}
+
+/// Between which offsets the positions of each piece lie, from how far its indices reach.
+fn offsets_of(indexed: &Indexed, reaches: &[[i64; 2]]) -> Box<[[isize; 2]]> {
+    (0..indexed.check_pieces()).map(|part| indexed.reach(reaches, part)).collect()
 }
 
 impl Kept {
@@ -170,7 +190,7 @@ impl Kept {
             return Ok(true);
         }
         let Cut::Dealt(dealing) = cut(indexed, values) else { return Ok(false) };
-        if phase == 1 && self.deals_out(indexed, values, &dealing)? {
+        if phase == 1 && self.lie(indexed, values)?.dealt {
             // What was checked last is still in the caches.
             self.dealt.deal(indexed, &dealing, values, indexed.check_pieces() - 1 - tile)?;
         }
@@ -183,8 +203,14 @@ impl Kept {
         (known.len() == indexed.check_tiles()).then_some(known)
     }
 
-    /// Between which offsets the positions of each piece lie.
-    unsafe fn reaches(&self, indexed: &Indexed) -> Result<SmallVec<[[isize; 2]; 16]>, LibraryError> {
+    /// Positions that could be dealt out are if they are scattered and there is room for it.
+    ///
+    /// # Safety
+    /// All indices must have been checked.
+    unsafe fn lie(&self, indexed: &Indexed, values: &RawView) -> Result<&Lie, LibraryError> {
+        if let Some(lie) = self.lie.get() {
+            return Ok(lie);
+        }
         let reaches = match self.known(indexed) {
             Some(known) => known,
             None => std::slice::from_raw_parts(self.checked.get(indexed.check_tiles())?, indexed.check_tiles()),
@@ -192,12 +218,12 @@ impl Kept {
         if let Some(known) = &self.known {
             known.get_or_init(|| reaches.into());
         }
-        Ok((0..indexed.check_pieces()).map(|part| indexed.reach(reaches, part)).collect())
-    }
-
-    /// Whether positions that could be dealt out are; without room for it they are written as they come.
-    unsafe fn deals_out(&self, indexed: &Indexed, values: &RawView, dealing: &Dealing) -> Result<bool, LibraryError> {
-        Ok(dealing.is_for(&self.reaches(indexed)?) && self.dealt.has_room(indexed, dealing, values))
+        let reaches = offsets_of(indexed, reaches);
+        let dealt = match cut(indexed, values) {
+            Cut::Dealt(dealing) => dealing.is_for(&reaches) && self.dealt.has_room(indexed, &dealing, values),
+            _ => false,
+        };
+        Ok(self.lie.get_or_init(|| Lie { reaches, dealt }))
     }
 }
 
@@ -243,7 +269,7 @@ unsafe fn for_each_run(
 ) -> Result<(), LibraryError> {
     let values = &args.ins[args.ins.len() - 1];
     let (base, count, nd) = (indexed.base, indexed.indices.len(), indexed.indices[0].shape.len());
-    let reaches = kept.reaches(indexed)?;
+    let Lie { reaches, dealt } = kept.lie(indexed, values)?;
     let mut shape = Dims::from_slice(&base.shape[count..]);
     let mut skip = [0isize; 2];
     let mut offsets = isize::MIN..isize::MAX;
@@ -253,8 +279,8 @@ unsafe fn for_each_run(
             shape[axis] = part.len();
             skip = [base.strides[count + axis], values.strides[nd + axis]].map(|s| s * part.start as isize);
         }
-        Cut::Places { tiles } => offsets = part_of(&reaches, tiles, tile),
-        Cut::Dealt(dealing) if kept.deals_out(indexed, values, &dealing)? => {
+        Cut::Places { tiles } => offsets = part_of(reaches, tiles, tile),
+        Cut::Dealt(dealing) if *dealt => {
             let steps = [base.dtype.size() as isize, values.dtype.size() as isize];
             return kept.dealt.write(indexed, &dealing, values, tile, |to, value| f(to, value, steps, 1));
         }
@@ -264,7 +290,7 @@ unsafe fn for_each_run(
                 return Ok(());
             }
             // What was checked last is still in the caches.
-            offsets = part_of(&reaches, tiles, tiles - 1 - tile);
+            offsets = part_of(reaches, tiles, tiles - 1 - tile);
         }
         Cut::Nothing | Cut::Whole => {}
     }
@@ -300,6 +326,12 @@ impl Own {
         let (mut inside, mut kept, mut places) = ([0u8; BLOCK], [0isize; BLOCK], [0u64; BLOCK]);
         let numbers: [u64; BLOCK] = std::array::from_fn(|i| i as u64);
         let item = size_of::<u64>();
+        let (x, v) = (self.x, self.v);
+        let one = move |i: usize, offset: isize| f(x.offset(offset), v.offset(i as isize * step), steps, 1);
+        let soon = move |offset: isize| prefetch(x.wrapping_offset(offset));
+        if all && self.rest.n == 1 && indexed.one_by_one(range.clone(), one, soon)? {
+            return Ok(());
+        }
         indexed.offsets(range, |at, offsets| {
             let v = self.v.offset(at as isize * step);
             if all {
@@ -390,10 +422,10 @@ impl LibraryOp for Put {
         };
         let done = if let Cut::Places { tiles } = cut(&indexed, values)
             && rest > 1
-            && let reaches = self.kept.reaches(&indexed)?
-            && let Some(latest) = Latest::new(&indexed, &reaches, tiles, &self.kept.latest)
+            && let reaches = &self.kept.lie(&indexed, values)?.reaches
+            && let Some(latest) = Latest::new(&indexed, reaches, tiles, &self.kept.latest)
         {
-            latest.for_each_run(values, &reaches, tile, write)
+            latest.for_each_run(values, reaches, tile, write)
         } else {
             with_size!(item, T => for_each_run(&indexed, args, &self.kept, tile, |to, value, steps, n| {
                 if n == 1 {
