@@ -12,33 +12,34 @@ const CHUNK: usize = 32;
 
 /// Floats whose bits are at hand.
 pub(crate) trait Scaled: Element {
-    /// Twice the number for each 1 of `by`, and whether it and the number are normal.
+    /// Twice the number for each 1 of `by`, and whether it and the number are normal. `by` fits into 32 bits.
     fn quick(self, by: i64) -> (Self, bool);
 }
 
 macro_rules! scaled {
-    ($t:ty, $int:ty, $places:literal, $most:literal) => {
+    ($t:ty, $int:ty, $unsigned:ty, $places:literal, $most:literal) => {
         impl Scaled for $t {
             #[inline(always)]
             fn quick(self, by: i64) -> ($t, bool) {
                 let bits = self.to_bits() as $int;
                 let own = (bits >> $places) & ($most as $int);
-                // From one extreme to the other no exponent is further.
-                let by = by.clamp(-2 * $most, 2 * $most) as $int;
-                let new = own + by;
-                let normal = (own > 0) & (own < $most) & (new > 0) & (new < $most);
+                let by = by as $int;
+                let new = own.wrapping_add(by);
+                let inside = |exponent: $int| (exponent.wrapping_sub(1) as $unsigned) < $most - 1;
+                let normal = inside(own) & inside(new);
                 (<$t>::from_bits(bits.wrapping_add(by << $places) as _), normal)
             }
         }
     };
 }
 
-scaled!(f32, i32, 23, 255);
-scaled!(f64, i64, 52, 2047);
+scaled!(f32, i32, u32, 23, 255);
+scaled!(f64, i64, u64, 52, 2047);
 
 /// An exponent for floats of type `T`.
 pub(crate) trait Exponent<T: Element>: Element {
-    fn wide(self) -> i64;
+    /// The same in 32 bits, or one that is as far beyond every number's.
+    fn near(self) -> i64;
     /// The same with care, one by one.
     fn scale(self, x: T, flags: &mut u8) -> T;
 }
@@ -47,8 +48,9 @@ macro_rules! exponents {
     ($($t:ty: $($b:ty)*;)*) => { $($(
         impl Exponent<$t> for $b {
             #[inline(always)]
-            fn wide(self) -> i64 {
-                self as i64
+            fn near(self) -> i64 {
+                // Of 32 bits nothing is left of this.
+                (self as i64).clamp(i32::MIN as i64, i32::MAX as i64)
             }
 
             #[inline(always)]
@@ -71,7 +73,7 @@ unsafe fn chunks<T: Scaled, B: Exponent<T>>(n: usize, a: impl Feed<T>, b: impl F
         let mut results = [const { MaybeUninit::<T>::uninit() }; CHUNK];
         let mut normal = true;
         for j in 0..CHUNK {
-            let (y, fits) = a.get(i + j).quick(b.get(i + j).wide());
+            let (y, fits) = a.get(i + j).quick(b.get(i + j).near());
             results[j].write(y);
             normal &= fits;
         }
@@ -97,7 +99,7 @@ unsafe fn one_by_one<T: Scaled, B: Exponent<T>>(
 ) {
     for j in 0..n {
         let (x, by) = (a.get(j), b.get(j));
-        let (y, fits) = x.quick(by.wide());
+        let (y, fits) = x.quick(by.near());
         out.add(j).write_unaligned(if fits { y } else { by.scale(x, flags) });
     }
 }

@@ -18,6 +18,15 @@ pub(crate) trait Lanes1<T: Real>: Libm1<T> + Limits1<T> {
 
 pub(crate) trait Lanes2<T: Real>: Libm2<T> + Limits2<T> {
     fn lane(a: T, b: T) -> T;
+
+    /// Whether [`Lanes2::lane_above_zero`] is cheaper.
+    const ABOVE_ZERO: bool = false;
+
+    /// The same number for an `a` that is not negative.
+    #[inline(always)]
+    fn lane_above_zero(a: T, b: T) -> T {
+        Self::lane(a, b)
+    }
 }
 
 const BLOCK: usize = 256;
@@ -126,9 +135,28 @@ unsafe fn lanes1<T: Real, F: Lanes1<T>, const N: usize>(x: *const T, out: &mut [
 /// [`lanes1`] of two arguments.
 #[inline(always)]
 unsafe fn lanes2<T: Real, F: Lanes2<T>, const N: usize>(x: *const T, y: *const T, out: &mut [MaybeUninit<T>]) -> bool {
+    if F::ABOVE_ZERO {
+        let mut negative = false;
+        for j in 0..N {
+            negative |= x.add(j).read_unaligned() < T::default();
+        }
+        if !negative {
+            return compute2::<T, N>(x, y, out, F::lane_above_zero);
+        }
+    }
+    compute2::<T, N>(x, y, out, F::lane)
+}
+
+#[inline(always)]
+unsafe fn compute2<T: Real, const N: usize>(
+    x: *const T,
+    y: *const T,
+    out: &mut [MaybeUninit<T>],
+    lane: impl Fn(T, T) -> T,
+) -> bool {
     let mut nan = false;
     for j in 0..N {
-        let z = F::lane(x.add(j).read_unaligned(), y.add(j).read_unaligned());
+        let z = lane(x.add(j).read_unaligned(), y.add(j).read_unaligned());
         out.get_unchecked_mut(j).write(z);
         nan |= z.is_nan();
     }
@@ -187,9 +215,14 @@ pub(crate) unsafe fn binary<T: Real, F: Lanes2<T>>(n: usize, a: *const T, b: *co
         let y = padding_b.whole_steps(b.add(i), m);
         let mut nan = false;
         let (mut j, lanes) = (0, m.next_multiple_of(STEP));
-        while lanes - j >= WIDE {
+        while size_of::<T>() == size_of::<f64>() && lanes - j >= WIDE {
             nan |= lanes2::<T, F, WIDE>(x.add(j), y.add(j), &mut out.0[j..]);
             j += WIDE;
+        }
+        // As many bytes of singles: with more of them power takes 3% longer.
+        while lanes - j >= WIDE / 2 {
+            nan |= lanes2::<T, F, { WIDE / 2 }>(x.add(j), y.add(j), &mut out.0[j..]);
+            j += WIDE / 2;
         }
         while j < lanes {
             nan |= lanes2::<T, F, STEP>(x.add(j), y.add(j), &mut out.0[j..]);

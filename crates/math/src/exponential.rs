@@ -37,51 +37,60 @@ pub(crate) fn exp_normal(x: f64) -> f64 {
     scaled(sum + tail(r, r2).mul_add(r2, error), n_bits)
 }
 
-/// exp(x + low), a normal number, for a `low` that is small beside `x`; to little over half an ulp.
+/// Where 2^n times what is left is a normal number; `n` is in the low bits. One comparison of integers is cheaper than two
+/// of numbers.
 #[inline(always)]
-pub(crate) fn exp_extended(x: f64, low: f64) -> f64 {
+fn is_normal(n_bits: u64) -> bool {
+    const LEAST: i64 = -1021;
+    n_bits.wrapping_sub(SHIFT.to_bits().wrapping_add_signed(LEAST)) <= (1023 - LEAST) as u64
+}
+
+/// exp(x + low) for a `low` that is small beside `x`, to little over half an ulp, and whether it is a normal number.
+#[inline(always)]
+pub(crate) fn exp_extended(x: f64, low: f64) -> (f64, bool) {
     let (n_bits, n, r0) = reduce(x);
     let c = n.mul_add(LN2_LOW, -low);
     let r = r0 - c;
-    let r_low = (r0 - r) - c;
     let r2 = r * r;
-    let (sum, error) = fast_two_sum(1.0, r);
-    scaled(sum + tail(r, r2).mul_add(r2, error + r_low), n_bits)
+    let (sum, error) = fast_two_sum(1.0, r0);
+    (scaled(sum + tail(r, r2).mul_add(r2, error - c), n_bits), is_normal(n_bits))
 }
 
-/// `x` as `n * ln 2 + r`, r in two parts; `n` is in the low bits of the first result.
+/// What is left of a number by ln 2. The parts are for the first term of a series, where rounding counts.
+pub(crate) struct Reduced {
+    /// The multiple, in the low bits.
+    pub n_bits: u64,
+    pub r: f64,
+    /// `first - last` is `r`, before rounding.
+    pub first: f64,
+    pub last: f64,
+}
+
 #[inline(always)]
-pub(crate) fn reduce_extended(x: f64) -> (u64, f64, f64) {
-    let (n_bits, n, r0) = reduce(x);
-    let c = n * LN2_LOW;
-    let r = r0 - c;
-    (n_bits, r, (r0 - r) - c)
+pub(crate) fn reduce_extended(x: f64) -> Reduced {
+    let (n_bits, n, first) = reduce(x);
+    let last = n * LN2_LOW;
+    Reduced { n_bits, r: first - last, first, last }
 }
 
 /// (exp(x) - 1) / 2 as an unevaluated sum, for `n` from -1021 to 1024.
 #[inline(always)]
 pub(crate) fn half_expm1(x: f64) -> (f64, f64) {
-    let (n_bits, r, r_low) = reduce_extended(x);
+    let Reduced { n_bits, r, first, last } = reduce_extended(x);
     let r2 = r * r;
-    let rest = tail(r, r2).mul_add(r2, r_low.mul_add(r, r_low));
-    let high = r + rest;
-    let low = rest - (high - r);
+    let rest = tail(r, r2).mul_add(r2, -last);
+    let high = first + rest;
+    let low = rest - (high - first);
     let half = scaled(0.5, n_bits);
     // The first term is zero or the larger one for every `n`.
     let (sum, error) = fast_two_sum(half - 0.5, half * high);
     (sum, half.mul_add(low, error))
 }
 
-/// Where exp is a normal number, with room to spare.
-#[inline(always)]
-pub(crate) fn exp_is_normal(x: f64) -> bool {
-    (x > -708.0) & (x < 709.5)
-}
-
 impl Lanes1<f64> for Exp {
     #[inline(always)]
     fn lane(x: f64) -> f64 {
-        covered(exp_is_normal(x), exp_normal(x))
+        covered(is_normal(reduce(x).0), exp_normal(x))
     }
 }
 
@@ -100,7 +109,7 @@ pub(crate) fn exp2_normal(x: f64) -> f64 {
 impl Lanes1<f64> for Exp2 {
     #[inline(always)]
     fn lane(x: f64) -> f64 {
-        covered((x > -1021.0) & (x < 1023.0), exp2_normal(x))
+        covered(is_normal((x + SHIFT).to_bits()), exp2_normal(x))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::arithmetic::{covered, fast_two_sum, horner, two_sum};
 use crate::blocks::Lanes1;
-use crate::exponential::{half_expm1, reduce_extended, scaled};
+use crate::exponential::{Reduced, half_expm1, reduce_extended, scaled};
 use crate::libm::{Arccosh, Arcsinh, Arctanh, Cosh, Sinh, Tanh};
 use crate::logarithm::{MANTISSA, exponent, log1p_finite};
 use std::f64::consts::LN_2;
@@ -19,13 +19,13 @@ const LINEAR: f64 = 1e-9;
 /// Neither an inverse of exp nor another polynomial for small arguments is needed: where `n` is 0, sinh is sinh(r).
 #[inline(always)]
 fn parts(x: f64) -> (f64, f64, f64, f64, f64) {
-    let (n_bits, r, r_low) = reduce_extended(x);
+    let Reduced { n_bits, r, first, last } = reduce_extended(x);
     let z = r * r;
     let sinh = horner!(z; 0.16666666666666677, 0.00833333333332167, 0.0001984126988602259, 2.7557244316486192e-06,
         2.5108998961740805e-08);
     let cosh = horner!(z; 0.5, 0.04166666666666671, 0.0013888888888863931, 2.480158736340523e-05, 2.7557241816834384e-07,
         2.0924427884762023e-09);
-    (scaled(0.5, n_bits), scaled(0.5, n_bits.wrapping_neg()), r, sinh.mul_add(z * r, r_low), cosh * z)
+    (scaled(0.5, n_bits), scaled(0.5, n_bits.wrapping_neg()), first, sinh.mul_add(z * r, -last), cosh * z)
 }
 
 /// `(first + lost) * cosh(r) + second * sinh(r)`, for what [`parts`] gave of r.

@@ -4,7 +4,7 @@
 use crate::{DIVIDE, INVALID, OVERFLOW, UNDERFLOW};
 
 /// `f32` or `f64`.
-pub(crate) trait Real: Copy + PartialEq {
+pub(crate) trait Real: Copy + Default + PartialOrd {
     fn is_nan(self) -> bool;
     fn is_finite(self) -> bool;
     fn is_infinite(self) -> bool;

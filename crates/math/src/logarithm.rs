@@ -31,24 +31,24 @@ pub(crate) fn exponent_and_fraction(x: f64) -> (f64, f64) {
     (exponent(biased), m - 1.0)
 }
 
-/// `f²/2`, and what `f - f²/2` still lacks of log(1 + f).
+/// `f²/2`, and what `f - f²/2` still lacks of log(1 + f), by a series in s² with what it needs of s⁴.
 #[inline(always)]
-fn half_square_and_rest(f: f64) -> (f64, f64) {
+fn half_square_and_rest(f: f64, series: impl FnOnce(f64, f64) -> f64) -> (f64, f64) {
     let s = f / (2.0 + f);
     let z = s * s;
-    let w = z * z;
-    let r = z * halves!(z, w;
-        [0.6666666666666698, 0.2857142870386262, 0.1818339415065562, 0.14757975928082542]
-        [0.39999999999611907, 0.2222220213979604, 0.1531809709650472]);
     let half_square = 0.5 * f * f;
-    (half_square, s * (half_square + r))
+    (half_square, s * z.mul_add(series(z, z * z), half_square))
 }
 
 /// log of a positive normal number.
 #[inline(always)]
 pub(crate) fn log_normal(x: f64) -> f64 {
     let (k, f) = exponent_and_fraction(x);
-    let (half_square, rest) = half_square_and_rest(f);
+    let (half_square, rest) = half_square_and_rest(f, |z, w| {
+        halves!(z, w;
+            [0.6666666666666698, 0.2857142870386262, 0.1818339415065562, 0.14757975928082542]
+            [0.39999999999611907, 0.2222220213979604, 0.1531809709650472])
+    });
     k.mul_add(LN2_42, f - (half_square - k.mul_add(LN2_REST, rest)))
 }
 
@@ -118,18 +118,17 @@ impl Lanes1<f64> for Log10 {
 /// log(1 + x) for `x` above -1 and not among the largest, whose inverse is subnormal.
 #[inline(always)]
 pub(crate) fn log1p_finite(x: f64) -> f64 {
-    let u = 1.0 + x;
-    let lost = if x > 1.0 { 1.0 - (u - x) } else { x - (u - 1.0) };
-    let (biased, m) = split(u);
+    // 1 + x is 2^k (1 + f), with 1 + f from ¾ to 3/2. Then `f` is exact: `x` has no bit beyond those of `f`.
+    let biased = (1.0 + x).to_bits().wrapping_add(1f64.to_bits() - 0.75f64.to_bits()) >> 52;
     let k = exponent(biased);
     let down = f64::from_bits(2046u64.wrapping_sub(biased) << 52);
-    // What was lost goes back into the fraction, and what is lost there (nothing where `k` is 0, as `x` itself comes back)
-    // to the low parts: over 1 + f, which 1 - f stands for, as it is far below the result.
-    let f = lost.mul_add(down, m - 1.0);
-    let rest = lost.mul_add(down, (m - 1.0) - f);
-    let (half_square, tail) = half_square_and_rest(f);
-    let low = k.mul_add(LN2_REST, f.mul_add(-rest, rest));
-    k.mul_add(LN2_42, f - (half_square - (tail + low))).copysign(x)
+    let f = x.mul_add(down, down - 1.0);
+    let (half_square, rest) = half_square_and_rest(f, |z, w| {
+        halves!(z, w;
+            [0.666666666666666, 0.28571428555767797, 0.18181665511883988, 0.13173412869526194]
+            [0.4000000000005695, 0.22222224302858562, 0.1539112337754514, 0.13844271546766412])
+    });
+    k.mul_add(LN2_42, f - (half_square - k.mul_add(LN2_REST, rest))).copysign(x)
 }
 
 impl Lanes1<f64> for Log1p {

@@ -1,8 +1,8 @@
 //! power, cbrt, hypot and fmod.
 
-use crate::arithmetic::{LN2_42, LN2_REST, covered, horner, two_product, two_sum};
+use crate::arithmetic::{LN2_42, LN2_REST, covered, halves, horner, two_product, two_sum};
 use crate::blocks::{Lanes1, Lanes2};
-use crate::exponential::{exp_extended, exp_is_normal};
+use crate::exponential::exp_extended;
 use crate::libm::{Cbrt, Fmod, Hypot, Power};
 use crate::logarithm::{exponent_and_fraction, is_positive_normal};
 
@@ -21,22 +21,23 @@ fn extended_log(x: f64) -> (f64, f64) {
     let (k, f) = exponent_and_fraction(x);
     let inverse = 1.0 / (2.0 + f);
     let s = f * inverse;
-    let double = s + s;
-    // The difference is exact, as its parts are nearly equal.
-    let s_low = s.mul_add(-f, f - double) * inverse;
+    // The inner difference is exact, as its parts are nearly equal.
+    let s_low = s.mul_add(-f, f - (s + s)) * inverse;
 
-    let (z, z_error) = two_product(s, s);
-    let z_low = double.mul_add(s_low, z_error);
-    let q = horner!(z; 0.40000000000004926, 0.28571428569410845, 0.22222222607040412, 0.18181778347859076,
-        0.1538698923035764, 0.132521388968929, 0.1323486337685474);
+    let (z, z_low) = two_product(s, s);
+    let q = halves!(z, z * z;
+        [0.40000000000004926, 0.22222222607040412, 0.1538698923035764, 0.1323486337685474]
+        [0.28571428569410845, 0.18181778347859076, 0.132521388968929]);
     let c = z.mul_add(q, TWO_THIRDS);
     let c_low = z.mul_add(q, TWO_THIRDS - c);
     let g = z.mul_add(c, 2.0);
     let g_low = z.mul_add(c_low, z_low.mul_add(c, z.mul_add(c, 2.0 - g)));
 
+    // 2 / (1 - s²), which is how the logarithm grows with s, to 2^-9.
+    let slope = (g - 4.0) + (g + g);
     let whole = k * LN2_42;
     let sum = s.mul_add(g, whole);
-    let low = s.mul_add(g_low, s_low.mul_add(g, s.mul_add(g, whole - sum)));
+    let low = s.mul_add(g_low, s_low.mul_add(slope, s.mul_add(g, whole - sum)));
     (sum, k.mul_add(LN2_REST, low))
 }
 
@@ -50,16 +51,30 @@ fn signs_of_power(x: f64, y: f64) -> (u64, u64) {
     (negative & odd, negative & broken)
 }
 
+/// The power of a number that is not negative, and whether it is covered; it is not if the sign bit of `none` is set.
+#[inline(always)]
+fn power_above_zero(a: f64, y: f64, none: u64) -> (f64, bool) {
+    let (log, log_low) = extended_log(a);
+    let (exponent, error) = two_product(y, log);
+    let (magnitude, inside) = exp_extended(exponent, y.mul_add(log_low, error));
+    let normal = (a.to_bits().wrapping_sub(LEAST) | none) < f64::INFINITY.to_bits() - LEAST;
+    (magnitude, normal & inside)
+}
+
 impl Lanes2<f64> for Power {
     #[inline(always)]
     fn lane(x: f64, y: f64) -> f64 {
-        let a = x.abs();
-        let (log, log_low) = extended_log(a);
-        let (exponent, error) = two_product(y, log);
-        let magnitude = exp_extended(exponent, y.mul_add(log_low, error));
         let (negative, none) = signs_of_power(x, y);
-        let normal = (a.to_bits().wrapping_sub(LEAST) | none) < f64::INFINITY.to_bits() - LEAST;
-        covered(normal & exp_is_normal(exponent), f64::from_bits(magnitude.to_bits() ^ negative))
+        let (magnitude, inside) = power_above_zero(x.abs(), y, none);
+        covered(inside, f64::from_bits(magnitude.to_bits() ^ negative))
+    }
+
+    const ABOVE_ZERO: bool = true;
+
+    #[inline(always)]
+    fn lane_above_zero(x: f64, y: f64) -> f64 {
+        let (magnitude, inside) = power_above_zero(x, y, 0);
+        covered(inside, magnitude)
     }
 }
 

@@ -4,7 +4,7 @@
 use crate::arithmetic::horner;
 use crate::blocks::Lanes1;
 use crate::libm::{Log, Log1p, Log2, Log10};
-use crate::single::{SHIFT, covered, scaled};
+use crate::single::covered;
 use std::f32::consts::{LOG2_E, LOG10_2, LOG10_E};
 
 const TWO_23: f32 = 8388608.0;
@@ -55,18 +55,16 @@ impl Lanes1<f32> for Log {
 /// log(1 + x) for `x` above -1 and not among the largest, whose inverse is subnormal.
 #[inline(always)]
 pub(crate) fn log1p_finite(x: f32) -> f32 {
-    let u = 1.0 + x;
-    let x_kept = u - 1.0;
-    let lost = (1.0 - (u - x_kept)) + (x - x_kept);
-    let (k, m) = exponent_and_fraction(u);
-    let unscaled = k == 0.0;
-    let f = if unscaled { x } else { m };
-    // `lost / u` to seven bits is enough for what is this small.
-    let down = scaled(1.0, (SHIFT - k).to_bits());
-    let inverse = f.mul_add(f.mul_add(0.9706801, -1.088377), 1.0017835);
-    let correction = if unscaled { 0.0 } else { lost * down * inverse };
-    let low = k.mul_add(LN2_REST, log_rest(f) + correction);
-    k.mul_add(LN2_9, f + low).copysign(x)
+    // 1 + x is 2^k (1 + f), with 1 + f from ¾ to 3/2. Then `f` is exact: `x` has no bit beyond those of `f`.
+    let shifted = (1.0 + x).to_bits().wrapping_add(1f32.to_bits() - 0.75f32.to_bits());
+    let k = exponent(shifted);
+    let down = f32::from_bits((254 << 23) - (shifted & 0x7f80_0000));
+    let f = x.mul_add(down, down - 1.0);
+    let series = horner!(f; 0.33333337, -0.25000167, 0.19999847, -0.1665555, 0.14270449, -0.12714872, 0.11736793,
+        -0.09254065, 0.038814004);
+    let square = f * f;
+    let rest = square.mul_add(-0.5, series * (square * f));
+    k.mul_add(LN2_9, f + k.mul_add(LN2_REST, rest)).copysign(x)
 }
 
 impl Lanes1<f32> for Log1p {

@@ -4,7 +4,7 @@ use crate::arithmetic::horner;
 use crate::blocks::{Lanes1, Lanes2};
 use crate::libm::{Cbrt, Power};
 use crate::single::{SHIFT, covered, scaled};
-use crate::single_logarithm::is_positive_normal;
+use crate::single_logarithm::{exponent, is_positive_normal};
 use std::f32::consts::{LN_2, SQRT_2};
 
 const SIGN: u32 = 1 << 31;
@@ -17,19 +17,18 @@ const LEAST: u32 = f32::MIN_POSITIVE.to_bits();
 #[inline(always)]
 fn extended_log2(x: f32) -> (f32, f32) {
     const LEAST_BITS: u32 = 0x3f57_44fd;
-    /// Of the numbers from here on the last bit is a half.
-    const TWO_22: f32 = 4194304.0;
+    const FOURTH_ROOT_OF_2: f32 = 1.1892071;
     const SQRT_2_LOG_LOW: f32 = -2.4690674e-08;
     const SCALE: f32 = 2.88539;
     const SCALE_LOW: f32 = 3.851926e-08;
 
     let shifted = x.to_bits().wrapping_add(1f32.to_bits() - LEAST_BITS);
     let m = f32::from_bits((shifted & 0x7f_ffff) + LEAST_BITS);
-    // The first bit of the mantissa is the half of the exponent.
-    let upper = shifted & 0x40_0000 != 0;
+    let upper = m > FOURTH_ROOT_OF_2;
     let c = if upper { SQRT_2 } else { 1.0 };
     let c_log_low = if upper { SQRT_2_LOG_LOW } else { 0.0 };
-    let whole = f32::from_bits((shifted >> 22) | TWO_22.to_bits()) - (TWO_22 + 127.0);
+    let k = exponent(shifted);
+    let whole = if upper { k + 0.5 } else { k };
 
     let f = m - c;
     let below = c + m;
@@ -40,10 +39,9 @@ fn extended_log2(x: f32) -> (f32, f32) {
     let z = s * s;
     let q = horner!(z; 0.9617967, 0.57705784, 0.41683856);
 
-    let fraction = s * SCALE;
-    let error = s.mul_add(SCALE, -fraction) + c_log_low;
-    let sum = whole + fraction;
-    let error = ((whole - sum) + fraction) + error;
+    // Exact, as `whole` is 0 or more than twice the product.
+    let sum = s.mul_add(SCALE, whole);
+    let error = s.mul_add(SCALE, whole - sum) + c_log_low;
     (sum, remainder.mul_add(inverse * SCALE, s.mul_add(z.mul_add(q, SCALE_LOW), error)))
 }
 
@@ -72,17 +70,31 @@ fn signs_of_power(x: f32, y: f32) -> (u32, u32) {
     (negative & odd, negative & broken)
 }
 
+/// The power of a number that is not negative, and whether it is covered; it is not if the sign bit of `none` is set.
+#[inline(always)]
+fn power_above_zero(a: f32, y: f32, none: u32) -> (f32, bool) {
+    let (log, log_low) = extended_log2(a);
+    let exponent = y * log;
+    let low = y.mul_add(log_low, y.mul_add(log, -exponent));
+    let (magnitude, inside) = exp2_extended(exponent, low);
+    let normal = (a.to_bits().wrapping_sub(LEAST) | none) < f32::INFINITY.to_bits() - LEAST;
+    (magnitude, normal & inside)
+}
+
 impl Lanes2<f32> for Power {
     #[inline(always)]
     fn lane(x: f32, y: f32) -> f32 {
-        let a = x.abs();
-        let (log, log_low) = extended_log2(a);
-        let exponent = y * log;
-        let low = y.mul_add(log_low, y.mul_add(log, -exponent));
-        let (magnitude, inside) = exp2_extended(exponent, low);
         let (negative, none) = signs_of_power(x, y);
-        let normal = (a.to_bits().wrapping_sub(LEAST) | none) < f32::INFINITY.to_bits() - LEAST;
-        covered(normal & inside, f32::from_bits(magnitude.to_bits() ^ negative))
+        let (magnitude, inside) = power_above_zero(x.abs(), y, none);
+        covered(inside, f32::from_bits(magnitude.to_bits() ^ negative))
+    }
+
+    const ABOVE_ZERO: bool = true;
+
+    #[inline(always)]
+    fn lane_above_zero(x: f32, y: f32) -> f32 {
+        let (magnitude, inside) = power_above_zero(x, y, 0);
+        covered(inside, magnitude)
     }
 }
 

@@ -21,29 +21,17 @@ two!(Heaviside, Quiet, [Half], |a, b| {
     }
 });
 
-/// The next number after `$a` towards `$b`. Bits of one sign are in the order of the magnitudes.
-macro_rules! neighbour {
-    ($a:ident, $b:ident, $away:expr, $from:expr, $bits:expr) => {{
-        let bits = $bits;
-        $from(if $away { bits + 1 } else { bits - 1 })
-    }};
-}
-
-two!(Nextafter, QuietScalar, [f32 f64], |a, b, flags| {
-    if a.nan() | b.nan() {
-        a + b
-    } else if a == b {
-        b
-    } else {
-        let next = if a == 0.0 {
-            T::from_bits(1).with_sign_of(b)
-        } else {
-            neighbour!(a, b, (a < b) == (a > 0.0), T::from_bits, a.to_bits())
-        };
-        *flags |= if next.infinite() & a.finite() { FP_OVERFLOW } else { 0 };
-        *flags |= if next.abs() < T::MIN_POSITIVE { FP_UNDERFLOW } else { 0 };
-        next
-    }
+// Bits of one sign are in the order of the magnitudes. Without branches, for vectors.
+two!(Nextafter, Quiet, [f32 f64], |a, b, flags| {
+    let away = (a < b) == (a > 0.0);
+    let bits = a.to_bits();
+    let beside = T::from_bits(if away { bits.wrapping_add(1) } else { bits.wrapping_sub(1) });
+    let next = if a == 0.0 { T::from_bits(1).with_sign_of(b) } else { beside };
+    let moves = (a < b) | (a > b);
+    *flags |= if moves & next.infinite() & a.finite() { FP_OVERFLOW } else { 0 };
+    *flags |= if moves & (next.abs() < T::MIN_POSITIVE) { FP_UNDERFLOW } else { 0 };
+    let stays = if a == b { b } else { a + b };
+    if moves { next } else { stays }
 });
 two!(Nextafter, QuietScalar, [Half], |a, b, flags| {
     let (x, y) = (a.widen(), b.widen());
@@ -54,7 +42,8 @@ two!(Nextafter, QuietScalar, [Half], |a, b, flags| {
     } else if a.zero() {
         Half(1 | b.0 & 0x8000)
     } else {
-        let next = neighbour!(a, b, (x < y) == (x > 0.0), Half, a.0);
+        let away = (x < y) == (x > 0.0);
+        let next = Half(if away { a.0 + 1 } else { a.0 - 1 });
         *flags |= if next.infinite() & a.finite() { FP_OVERFLOW } else { 0 };
         next
     }
