@@ -1,5 +1,8 @@
 """Products against NumPy: dtypes, batches, layouts; Einstein's sums in every spelling."""
 
+import fractions
+import math
+
 import numpy
 import pytest
 
@@ -177,3 +180,16 @@ def test_sums_lie_in_memory_as_numpys(text, shape, optimize):
     count = text.count(",") + 1
     expected = numpy.einsum(text, *[x] * count, optimize=optimize)
     assert numloom.einsum(text, *[numloom.array(x)] * count, optimize=optimize).strides == expected.strides
+
+
+@pytest.mark.parametrize("text", ["ij,kl->ki", "ij,kl->", "ij->", "ij->i", "ij,ij->", "ij,ij->i", "ij,ij,ij->"])
+@pytest.mark.parametrize("step", [1, -3])
+def test_sums_are_no_less_accurate_than_numpys(text, step):
+    """Of equal terms: added one after another, all of them would be rounded the same way."""
+    x = numpy.full((1, 669), 0.8414709848078965)[:, ::step]
+    of = [x] * (text.count(",") + 1)
+    summed = set(text.partition("->")[0]) - set(text.partition("->")[2]) - set(",i" if "->i" in text else ",")
+    n = math.prod({"i": 1, "j": x.shape[1], "k": 1, "l": x.shape[1]}[label] for label in summed)
+    exact = n * fractions.Fraction(float(x[0, 0])) ** len(of)
+    got, numpys = (fractions.Fraction(float(np.einsum(text, *map(np.array, of)).ravel()[0])) for np in (numloom, numpy))
+    assert abs(got - exact) <= max(2 * abs(numpys - exact), exact * fractions.Fraction(64, 2**53))

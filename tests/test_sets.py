@@ -53,6 +53,19 @@ def test_unique_along_an_axis(dtype):
     check(np.unique(x[:, 0, 0], axis=0), numpy.unique(host[:, 0, 0], axis=0))
 
 
+@pytest.mark.parametrize("dtype", "efd")
+@pytest.mark.parametrize("columns", [3, 70])
+def test_unique_rows_with_nan(dtype, columns):
+    """NumPy puts NaN behind the other numbers, but among half floats before them."""
+    rng = numpy.random.default_rng(4)
+    host = rng.integers(0, 2, (40, columns)).astype(dtype)
+    host[rng.random(host.shape) < 0.2] = numpy.nan
+    host[rng.random(host.shape) < 0.1] = -numpy.inf
+    host[20:] = host[:20]
+    check(np.unique(np.asarray(host), axis=0), numpy.unique(host, axis=0))
+    check(np.unique(np.asarray(host.T), axis=1), numpy.unique(host.T, axis=1))
+
+
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("n", [0, 1, 50, 5000])
 def test_sets(dtype, n):

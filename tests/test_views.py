@@ -9,6 +9,7 @@ import numpy
 import pytest
 
 from .oracle import agree, agree_in_outcome, mine, np, values
+from .test_functions import CALLS
 
 VIEWS = {
     "slice": lambda x: x[1:3],
@@ -290,3 +291,49 @@ def test_small_differences_of_functions():
     assert np.array([1 + 1j, 2j]).conjugate(out) is out
     agree(out, numpy.array([1 - 1j, -2j]))
     assert np.arange(2).conj(np.zeros(2, int)).tolist() == [0, 1]
+
+
+# Two views of one array under NumPy.
+SIDE_BY_SIDE = {"nonzero", "where one"}
+
+LAYOUTS = {
+    "C": lambda x: x,
+    "F": lambda x: x.copy(order="F"),
+    "every second": lambda x: x.repeat(2, axis=0)[::2],
+    "backwards": lambda x: x[::-1].copy()[::-1],
+    "rolled": lambda x: x.transpose(*range(1, x.ndim), 0).copy().transpose(x.ndim - 1, *range(x.ndim - 1)),
+}
+
+
+def steps(result):
+    """Of all arrays in it, the strides that count."""
+    if isinstance(result, list | tuple):
+        return [steps(x) for x in result]
+    return [s for s, n in zip(result.strides, result.shape) if n > 1] if hasattr(result, "strides") else None
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("shape", [(4, 6), (3, 4, 5)], ids=str)
+def test_results_lie_in_memory_as_numpys(layout, shape):
+    """Otherwise `ravel` is a view where NumPy's is a copy."""
+    more = {
+        "astype": lambda np, x: x.astype(float),
+        "imag": lambda np, x: np.imag(x),
+        "reduceat": lambda np, x: [np.add.reduceat(x, [0, 1], axis=axis) for axis in range(x.ndim)],
+        "beyond": lambda np, x: [
+            y for i in [x.astype("u1")] for y in (i >= -1, i == 2**70, -1 < i, np.not_equal(i, -5))
+        ],
+        "select": lambda np, x: [np.select([x > 3, x < 1], [x, 7], 2), np.select([x > 3], [1.5])],
+        "gradient": lambda np, x: np.gradient(x),
+    }
+    host, compared = (numpy.random.default_rng(3).random(shape) * 6).round(1), 0
+    for name, call in {**CALLS, **more}.items():
+        if name in SIDE_BY_SIDE:
+            continue
+        try:
+            expected = steps(call(numpy, LAYOUTS[layout](host)))
+        except ValueError:  # not for this shape
+            continue
+        assert steps(call(np, LAYOUTS[layout](np.array(host)))) == expected, name
+        compared += 1
+    assert compared > 140

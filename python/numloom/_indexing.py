@@ -145,8 +145,8 @@ def select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
     chosen = choices.pop()
     for condition, choice in zip(reversed(conditions), reversed(choices)):
         chosen = _core.where(condition, choice, chosen)
-    chosen = operand(chosen)
-    return chosen if chosen.dtype == kind else chosen.astype(kind)
+    # In C order, whatever the order of the choices.
+    return operand(chosen).astype(kind, order="C", copy=False)
 
 
 @native

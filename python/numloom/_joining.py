@@ -41,9 +41,8 @@ def _join(arrays: Sequence[ndarray], axis: int, out: Any, dtype: Any, casting: s
     shape = list(first.shape)
     shape[axis] = sum(a.shape[axis] for a in arrays)
     if out is None:
-        fortran = first.ndim > 1 and all(a.flags.f_contiguous and not a.flags.c_contiguous for a in arrays)
-        out = _core.empty(shape, dtype=kind, order="F" if fortran else "C")
-    elif out.shape != tuple(shape):
+        return _core.join([a.astype(kind, copy=False) for a in arrays], axis)
+    if out.shape != tuple(shape):
         raise Unsupported("an error that NumPy words")
     front, at = (slice(None),) * axis, 0
     for a in arrays:

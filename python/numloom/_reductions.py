@@ -191,7 +191,7 @@ def _cumulative(x: Any, scan: str, axis: Any, dtype: Any, out: Any, initial: int
     if initial is None:
         return made
     axis = normalize_axis_index(axis, x.ndim)
-    wide = _core.empty([n + (i == axis) for i, n in enumerate(made.shape)], dtype=made.dtype)
+    wide = _core.empty_like(x, dtype=made.dtype, shape=[n + (i == axis) for i, n in enumerate(made.shape)])
     front = (slice(None),) * axis
     wide[(*front, slice(None, 1))] = initial
     wide[(*front, slice(1, None))] = made
@@ -226,7 +226,6 @@ def average(a: Any, axis: Any = None, weights: Any = None, returned: bool = Fals
             if axis is None or w.ndim != 1 or len(axis) != 1 or w.shape[0] != a.shape[axis[0]]:
                 raise Unsupported("weights over several axes, or an error that NumPy words")
             w = w.reshape([-1 if i == axis[0] else 1 for i in range(a.ndim)])
-            w = _core.broadcast_to(w, a.shape)
         kind = numpy.result_type(a.dtype, w.dtype, *(["f8"] if a.dtype.kind in "iub" else []))
         total = w.sum(axis=axis, dtype=kind, **kept)
         if (total == 0.0).any():

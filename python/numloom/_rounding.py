@@ -46,7 +46,7 @@ def _rounded(a: ndarray, decimals: int, out: Any) -> Any:
     scaled = _core.rint(up(a, factor))
     if out is not None:
         return down(scaled, factor, out=out)
-    made = down(scaled, factor)
+    made = down(scaled, factor, order="A")
     return made.astype(a.dtype) if kind in "iu" else made
 
 

@@ -108,15 +108,23 @@ def _unique_along(ar: ndarray, index: Any, inverse: Any, counts: Any, axis: Any)
     return (back, *found) if found else back
 
 
+def _keys(rows: ndarray) -> list[Any]:
+    """The columns from the last to the first. Among half floats, unlike the others, NumPy puts NaN first here."""
+    columns = [rows[:, k] for k in range(rows.shape[1] - 1, -1, -1)]
+    if rows.dtype != numpy.float16:
+        return columns
+    return [key for column in columns for key in (column, ~_core.isnan(column))]
+
+
 def _row_order(rows: ndarray) -> ndarray:
     """The places that sort rows by their columns, the first of them first."""
     n, columns = rows.shape
     if columns <= _MOST_COLUMNS:
-        return lexsort([rows[:, k] for k in range(columns - 1, -1, -1)])
+        return lexsort(_keys(rows))
     numbers: list[Any] = []
     for start in range(0, columns, _SOME_COLUMNS):
         some = rows[:, start : start + _SOME_COLUMNS]
-        places = lexsort([some[:, k] for k in range(some.shape[1] - 1, -1, -1)] + numbers)
+        places = lexsort(_keys(some) + numbers)
         aux = some[places]
         differ = aux[1:] != aux[:-1]
         if aux.dtype.kind in "fc":

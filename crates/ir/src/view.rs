@@ -121,6 +121,12 @@ impl View {
         self.is_dense(self.shape.iter().zip(&self.strides).rev())
     }
 
+    /// Whether no axis steps over more than one before it (axes of extent 1 do not matter).
+    pub fn lies_in_c_order(&self) -> bool {
+        let steps = self.shape.iter().zip(&self.strides).filter(|(n, _)| **n != 1).map(|(_, s)| s.unsigned_abs());
+        steps.is_sorted_by(|before, after| before >= after)
+    }
+
     pub fn is_f_contiguous(&self) -> bool {
         self.is_dense(self.shape.iter().zip(&self.strides))
     }

@@ -79,17 +79,50 @@ unsafe fn row<T: Element>(n: usize, ins: &Row, to: *mut u8, step: isize) {
     }
 }
 
+/// Sums that run beside each other: one after another would round far more often.
+const SUMS: usize = 8;
+/// Products that are summed before the next go to a sum of their own.
+const BLOCK: usize = 256;
+
 #[inline(always)]
 unsafe fn add<T: Element>(n: usize, to: *mut u8, step: isize, product: impl Fn(usize) -> T) {
     if step == 0 {
         let to = to.cast::<T>();
-        to.write((0..n).fold(to.read(), |sum, i| sum.add(product(i))));
+        for from in (0..n).step_by(BLOCK) {
+            to.write(to.read().add(sum(from, BLOCK.min(n - from), &product)));
+        }
         return;
     }
     for i in 0..n {
         let to = to.offset(i as isize * step).cast::<T>();
         to.write(to.read().add(product(i)));
     }
+}
+
+/// The sum of `n` products.
+#[inline(always)]
+fn sum<T: Element>(from: usize, n: usize, product: &impl Fn(usize) -> T) -> T {
+    if n < SUMS {
+        return (from..from + n).fold(T::ZERO, |sum, i| sum.add(product(i)));
+    }
+    let mut sums = [T::ZERO; SUMS];
+    let whole = n - n % SUMS;
+    for i in (from..from + whole).step_by(SUMS) {
+        for (k, sum) in sums.iter_mut().enumerate() {
+            *sum = sum.add(product(i + k));
+        }
+    }
+    for (k, sum) in sums.iter_mut().enumerate().take(n - whole) {
+        *sum = sum.add(product(from + whole + k));
+    }
+    let mut half = SUMS / 2;
+    while half > 0 {
+        for k in 0..half {
+            sums[k] = sums[k].add(sums[k + half]);
+        }
+        half /= 2;
+    }
+    sums[0]
 }
 
 #[cfg(test)]

@@ -462,8 +462,9 @@ unsafe fn copy(py: Python<'_>, _: *mut ffi::PyObject, this: &NdArray, args: Obje
 unsafe fn astype(py: Python<'_>, _: *mut ffi::PyObject, this: &NdArray, args: Objects<'_>) -> Answer {
     let &[wanted] = args else { return None };
     let to = api(py).dtype_at_once(&held(py, wanted))?;
-    // Imaginary parts that get lost are warned of, as are values that do not fit, which raise a flag.
-    if this.array.view.dtype.is_complex() {
+    // Imaginary parts that get lost are warned of, as are values that do not fit, which raise a flag. The axes of a copy
+    // lie as those of the array do, and this one's in C order.
+    if this.array.view.dtype.is_complex() || !this.array.view.lies_in_c_order() {
         return None;
     }
     let (made, flags) = record::cast_small(&this.array, to)?;

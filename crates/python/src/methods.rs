@@ -279,7 +279,8 @@ impl NdArray {
         if array.view.dtype.is_complex() {
             return handle::wrap_view(slf, array.with_view(part_view(&array.view, 1)));
         }
-        let zeros = create::filled(py, array.view.dense_like(array.view.dtype), Value::from_i128(array.view.dtype, 0))?;
+        let like = OrderArg::A.layout(&array.view, array.view.dtype);
+        let zeros = create::filled(py, like, Value::from_i128(array.view.dtype, 0))?;
         Ok(Py::new(py, NdArray { writeable: false, ..NdArray::owning(zeros) })?.into_any())
     }
 

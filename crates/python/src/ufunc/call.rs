@@ -1,6 +1,6 @@
 //! Calling a ufunc: from Python arguments to one recorded operation.
 
-use super::input::{Input, Native, Stop, bounds, failed, filled};
+use super::input::{Input, Native, Stop, bounds, failed};
 use super::keywords::Keywords;
 use super::layout::{Arrays, OutputOrder, common_shape, result_view};
 use super::resolve::{loop_for, loop_with_signature};
@@ -11,7 +11,7 @@ use numloom_ir::{DType, ScalarOp, Value};
 use numloom_runtime::{Array, MapOp, Operand, record};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 
 type Types = SmallVec<[ArgType; 2]>;
 
@@ -30,21 +30,15 @@ pub fn compute_named(py: Python<'_>, op: ScalarOp, ins: &[Input<'_>], name: &str
         return compute_resolved(py, op, ins, name);
     }
     let shape = common_shape(&arrays)?;
-    if let Some(answer) = decided_comparison(op, ins) {
-        if arrays.iter().any(|a| a.symbol().is_some()) {
-            return compute_resolved(py, op, ins, name);
-        }
-        return Ok(filled(py, Value::from_i128(DType::Bool, answer as i128), &shape)?);
+    let (map_op, operands) = step(op, lp, ins)?;
+    if map_op == MapOp::Copy && arrays.iter().any(|a| a.symbol().is_some()) {
+        return compute_resolved(py, op, ins, name);
     }
     let lp_types = &op.loops()[lp as usize];
-    let mut operands: SmallVec<[Operand; 2]> = SmallVec::new();
-    for (input, &dtype) in ins.iter().zip(lp_types.ins()) {
-        operands.push(input.operand(dtype)?);
-    }
     check_exponent(py, op, lp_types.ins()[0], ins)?;
     let out = new_result(py, lp_types.outs()[0], &shape, &arrays, OutputOrder::K)?;
     let watch = Watch::new(py);
-    let flags = record::map(MapOp::Scalar { op, lp }, &operands, &[&out], None, || watch.here());
+    let flags = record::map(map_op, &operands, &[&out], None, || watch.here());
     watch.finish(flags.map_err(|e| failed(py, e))?, name, &out)?;
     Ok(out)
 }
@@ -80,6 +74,19 @@ pub fn new_result(
         None => record::empty_view(result_view(dtype, shape, arrays, order), at),
     };
     made.map_err(|e| failed(py, e))
+}
+
+/// The operation on elements and its operands; where the answer is the same for all, a copy of it.
+fn step<'a>(op: ScalarOp, lp: u8, ins: &'a [Input<'_>]) -> Native<(MapOp, SmallVec<[Operand<'a>; 2]>)> {
+    if let Some(answer) = decided_comparison(op, ins) {
+        let value = Value::from_i128(DType::Bool, answer as i128);
+        return Ok((MapOp::Copy, smallvec![Operand::Value(value)]));
+    }
+    let mut operands = SmallVec::new();
+    for (input, &dtype) in ins.iter().zip(op.loops()[lp as usize].ins()) {
+        operands.push(input.operand(dtype)?);
+    }
+    Ok((MapOp::Scalar { op, lp }, operands))
 }
 
 /// A comparison of integers with a Python int beyond their type: the same answer for every element.
@@ -230,16 +237,7 @@ pub fn call_full<'py>(
     if outs.iter().flatten().any(|o| o.view.shape != shape) {
         return Err(Stop::ToNumpy);
     }
-    let decided = decided_comparison(op, &ins).map(|b| Value::from_i128(DType::Bool, b as i128));
-    let mut operands: SmallVec<[Operand; 2]> = SmallVec::new();
-    match decided {
-        Some(v) => operands.push(Operand::Value(v)),
-        None => {
-            for (input, &dtype) in ins.iter().zip(lp_types.ins()) {
-                operands.push(input.operand(dtype)?);
-            }
-        }
-    }
+    let (map_op, operands) = step(op, lp, &ins)?;
     check_exponent(py, op, lp_types.ins()[0], &ins)?;
     kw.warn_uninitialised(py)?;
     let mut arrays: SmallVec<[Array; 2]> = SmallVec::new();
@@ -249,7 +247,6 @@ pub fn call_full<'py>(
             None => new_result(py, dtype, &shape, &in_arrays, kw.order)?,
         });
     }
-    let map_op = if decided.is_some() { MapOp::Copy } else { MapOp::Scalar { op, lp } };
     let watch = Watch::new(py);
     let flags = {
         let refs: SmallVec<[&Array; 2]> = arrays.iter().collect();
@@ -306,18 +303,8 @@ pub fn compute_into(py: Python<'_>, op: ScalarOp, ins: &[Input<'_>], out: &Array
     if !can_cast(lp_types.outs()[0], out.view.dtype, Casting::SameKind) || common_shape(&arrays)? != out.view.shape {
         return Err(Stop::ToNumpy);
     }
-    let decided = decided_comparison(op, ins).map(|b| Value::from_i128(DType::Bool, b as i128));
-    let mut operands: SmallVec<[Operand; 2]> = SmallVec::new();
-    match decided {
-        Some(v) => operands.push(Operand::Value(v)),
-        None => {
-            for (input, &dtype) in ins.iter().zip(lp_types.ins()) {
-                operands.push(input.operand(dtype)?);
-            }
-        }
-    }
+    let (map_op, operands) = step(op, lp, ins)?;
     check_exponent(py, op, lp_types.ins()[0], ins)?;
-    let map_op = if decided.is_some() { MapOp::Copy } else { MapOp::Scalar { op, lp } };
     let watch = Watch::new(py);
     let flags = record::map(map_op, &operands, &[out], None, || watch.here());
     Ok(watch.finish(flags.map_err(|e| failed(py, e))?, op.name(), out)?)

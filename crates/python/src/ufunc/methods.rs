@@ -13,7 +13,7 @@ use crate::index::{self, Item, Plan};
 use crate::{convert, provenance, quick};
 use numloom_ir::promote::ArgType;
 use numloom_ir::view::keep_order_strides;
-use numloom_ir::{DType, Dims, ScalarOp, Value, View};
+use numloom_ir::{DType, Dims, ScalarOp, Strides, Value, View};
 use numloom_library::{Accumulate, BinaryFn, Fold, LibraryOp, ReduceAt, ScatterApply};
 use numloom_loops::{In, block_fn, cast_fn, fp_raise};
 use numloom_runtime::{Array, MapOp, Operand, record};
@@ -64,6 +64,7 @@ fn folded_into<'py>(
     ins: &[&Array],
     shape: &Dims,
     dtype: DType,
+    strides: Strides,
     out: Option<Bound<'py, NdArray>>,
 ) -> Native<Py<PyAny>> {
     let at = || provenance::here(py);
@@ -74,8 +75,6 @@ fn folded_into<'py>(
     let array = match &target {
         Some(t) if t.view.dtype == dtype => t.clone(),
         _ => {
-            // The axes lie as the input's do.
-            let strides = keep_order_strides(dtype.size(), shape, &[&ins[0].view.strides]);
             let view = View { dtype, offset: 0, shape: shape.clone(), strides };
             record::empty_view(view, at).map_err(|e| failed(py, e))?
         }
@@ -108,7 +107,10 @@ pub fn accumulate_array<'py>(
         refuse_negative_powers(py, op, dtype, &exponents)?;
     }
     let scan = Accumulate::new(library_fold(op, lp), axis);
-    folded_into(py, Box::new(scan), &[input], &input.view.shape, dtype, out)
+    let shape = &input.view.shape;
+    // The axes lie as the input's do.
+    let strides = keep_order_strides(dtype.size(), shape, &[&input.view.strides]);
+    folded_into(py, Box::new(scan), &[input], shape, dtype, strides, out)
 }
 
 /// `ufunc.accumulate(array, axis=0, dtype=None, out=None)`.
@@ -170,7 +172,11 @@ pub fn reduceat<'py>(
     let mut shape = input.view.shape.clone();
     shape[at] = indices.view.shape[0];
     let fold = ReduceAt::new(library_fold(op, lp), at, op.name());
-    folded_into(py, Box::new(fold), &[&input, &indices], &shape, dtype, out)
+    // The other axes lie as the input's do, and this one among them as they come.
+    let mut steps = input.view.strides.clone();
+    steps[at] = 0;
+    let strides = keep_order_strides(dtype.size(), &shape, &[&steps]);
+    folded_into(py, Box::new(fold), &[&input, &indices], &shape, dtype, strides, out)
 }
 
 /// An index array as int64.
