@@ -30,6 +30,7 @@ CREATION = {
     "arange of nan": lambda np: np.arange(float("nan")),
     "linspace negative": lambda np: np.linspace(0, 1, -1),
     "eye negative": lambda np: np.eye(-1),
+    "select an int among unsigned": lambda np: np.select([np.arange(4) > 1], [7], np.arange(4, dtype="u1")),
     "bool shape": lambda np: np.zeros(True),
     "bool in shape": lambda np: np.zeros((2, True)),
     "reshape to bool": lambda np: np.arange(2).reshape((True, -1)),

@@ -143,6 +143,8 @@ def select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
     choices = [c if type(c) in (int, float, complex) else operand(c) for c in (*choicelist, default)]
     kind = result_dtype(*choices)
     chosen = choices.pop()
+    if kind.kind == "u" and any(type(c) is int for c in choices):
+        raise Unsupported("an error that NumPy words")
     for condition, choice in zip(reversed(conditions), reversed(choices)):
         chosen = _core.where(condition, choice, chosen)
     # In C order, whatever the order of the choices.

@@ -27,12 +27,12 @@ np.permute_dims({x}, range({ndim}))[::-1].copy() | np.isclose({x}, {x}) | np.isr
 np.apply_over_axes(np.max, {x}, [{axis}]) | np.frombuffer({x}.tobytes(), dtype={x}.dtype) | np.full_like({x}, 3)
 np.identity(3) | np.array([i[0] for i, _ in np.ndenumerate({flat})]) | np.atleast_3d({x})
 np.vstack(np.broadcast_arrays({flat}, {flat})) | np.atleast_1d(np.trace(np.resize({x}, (3, 3)) > 0))
-np.stack(np.hsplit(np.resize({x}, (2, 4)), 2)) | np.sort_complex({flat})
+np.stack(np.hsplit(np.resize({x}, (2, 4)), 2)) | np.sort_complex({flat} + 0)
 np.put_along_axis({new}, np.zeros((1,) * {ndim}, int), 1, {axis}) | np.put({new}, [0, -1], 1)
 np.fill_diagonal({new}, 1)
 """
 NUMBERS = """
-np.sort(np.unique_values({x})) | np.unique_inverse(np.nan_to_num({x})).inverse_indices | np.unique_all({x}).counts
+np.sort(np.unique_values({x} + 0)) | np.unique_inverse(np.nan_to_num({x})).inverse_indices | np.unique_all({x}).counts
 np.modf({wide})[0] | np.frexp({wide})[0] | np.ldexp({wide}, 2) | np.nextafter({wide}, 0) | np.fix({wide})
 np.isneginf({wide}) | np.nanmax({x}, axis={axis}) | np.nanmin({x}, axis={axis}) | np.nanargmax({x}, axis={axis})
 np.nanargmin({x}, axis={axis}) | np.histogramdd(np.stack([{flat}, {flat}], 1), bins=[[-9, 0, 9], [-9, 1, 9]])[0]
