@@ -36,7 +36,7 @@ def operands(name: str, dtype: str, n: int) -> list[numpy.ndarray]:
         x = rng.random(n) * 0.8 + 0.1
         if name in ("acosh", "arccosh"):
             x = x + 1
-        if dtype in "bhil":
+        if dtype in "bhilBHIL":
             return (x * 50 + 1).astype(dtype)
         return x > 0.5 if dtype == "?" else x.astype(dtype)
 

@@ -1,6 +1,7 @@
 //! Conversions between element types, as NumPy's `astype` with unsafe casting.
 
 use crate::element::{Bool, C64, C128, Element, Float, Half, complex};
+use crate::half_runs::{narrow_fn, widen_fn};
 use crate::isa::ISA;
 use crate::map::{One, Style, one};
 use crate::{BlockFn, FP_INVALID};
@@ -115,7 +116,11 @@ static CASTS: LazyLock<[[BlockFn; DType::COUNT]; DType::COUNT]> = LazyLock::new(
         (@ [$($from:ty)*] $to:tt) => { [$(rows!(row $from, $to)),*] };
         (row $from:ty, [$($to:ty)*]) => { [$(one::<$from, Cast<$to>>(*ISA)),*] };
     }
-    rows!([Bool i8 u8 i16 u16 i32 u32 i64 u64 Half f32 f64 C64 C128])
+    let mut casts = rows!([Bool i8 u8 i16 u16 i32 u32 i64 u64 Half f32 f64 C64 C128]);
+    let (half, single) = (DType::F16 as usize, DType::F32 as usize);
+    casts[half][single] = widen_fn(*ISA, casts[half][single]);
+    casts[single][half] = narrow_fn(*ISA, casts[single][half]);
+    casts
 });
 
 /// The loop that converts `from` into `to`.

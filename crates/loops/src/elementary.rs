@@ -1,12 +1,11 @@
 //! The elementary functions of `numloom-math`, as block loops: spreads values, passes binary16 through `f32`.
 
-use crate::cast::cast_fn;
 use crate::element::{Element, Half};
+use crate::half_runs::{Room, narrowed, widened};
 use crate::map::splat;
-use crate::{BLOCK, BlockFn, FoldFn, In, block_fn};
+use crate::{BlockFn, FoldFn, In, block_fn};
 use numloom_ir::{DType, ScalarOp};
 use numloom_math::{Binary, Unary};
-use std::mem::MaybeUninit;
 use std::sync::LazyLock;
 
 /// A type that `numloom-math` has functions of.
@@ -43,22 +42,15 @@ macro_rules! elementary {
 elementary!(f32, unary_f32, binary_f32);
 elementary!(f64, unary_f64, binary_f64);
 
-type Buffer<T> = [MaybeUninit<T>; BLOCK];
-
-#[inline(always)]
-fn buffer<T>() -> Buffer<T> {
-    [const { MaybeUninit::uninit() }; BLOCK]
-}
-
 /// The input as a run: itself, or `room` filled with its one value.
 #[inline(always)]
-unsafe fn run_of<T: Element>(n: usize, input: In, room: &mut Buffer<T>) -> *const T {
+unsafe fn run_of<T: Element>(n: usize, input: In, room: &mut Room<T>) -> *const T {
     let ptr = input.ptr.cast::<T>();
     if input.step != 0 {
         return ptr;
     }
-    splat(n, ptr.read_unaligned(), room.as_mut_ptr().cast::<T>());
-    room.as_ptr().cast()
+    splat(n, ptr.read_unaligned(), room.start());
+    room.start()
 }
 
 pub(crate) unsafe fn unary<T: Elementary, const OP: u8>(n: usize, ins: *const In, outs: *const *mut u8) -> u8 {
@@ -81,7 +73,7 @@ pub(crate) unsafe fn binary<T: Elementary, const OP: u8>(n: usize, ins: *const I
         let product = block_fn(ScalarOp::Multiply, multiply_loop(T::DTYPE));
         return product(n, [a, a].as_ptr(), outs);
     }
-    let mut room = buffer();
+    let mut room = Room::new();
     let function = T::binary(OP);
     match (a.step != 0, b.step != 0) {
         (true, true) => function(n, a.ptr.cast(), b.ptr.cast(), out),
@@ -104,43 +96,31 @@ fn multiply_loop(dtype: DType) -> usize {
     AT[dtype as usize]
 }
 
-unsafe fn widened(n: usize, input: In, room: &mut Buffer<f32>) -> In {
-    let n = if input.step == 0 { 1 } else { n };
-    let dense = In { ptr: input.ptr, step: size_of::<Half>() };
-    let ptr = room.as_mut_ptr().cast::<u8>();
-    cast_fn(DType::F16, DType::F32)(n, &dense, &ptr);
-    In { ptr, step: if input.step == 0 { 0 } else { size_of::<f32>() } }
-}
-
-unsafe fn narrowed(n: usize, wide: &Buffer<f32>, outs: *const *mut u8) -> u8 {
-    let dense = In { ptr: wide.as_ptr().cast(), step: size_of::<f32>() };
-    cast_fn(DType::F32, DType::F16)(n, &dense, outs)
-}
-
 pub(crate) unsafe fn unary_half<const OP: u8>(n: usize, ins: *const In, outs: *const *mut u8) -> u8 {
-    let mut room = buffer::<f32>();
-    let wide = widened(n, *ins, &mut room);
-    let out = room.as_mut_ptr().cast::<u8>();
-    let flags = if wide.step == 0 {
-        let value = room[0].assume_init();
-        unary::<f32, OP>(n, &In { ptr: (&raw const value).cast(), step: 0 }, &out)
-    } else {
-        unary::<f32, OP>(n, &wide, &out)
-    };
-    flags | narrowed(n, &room, outs)
+    static FOUND: LazyLock<Vec<Option<Unary<f32>>>> =
+        LazyLock::new(|| ScalarOp::ALL.iter().map(|&op| numloom_math::unary_half(op)).collect());
+    let function = FOUND[OP as usize].expect("numloom-math has every elementary function");
+    let mut room = Room::<f32>::new();
+    let one_value = widened(n, *ins, &mut room).step == 0;
+    let run = room.start();
+    let flags = function(if one_value { 1 } else { n }, run, run);
+    if one_value {
+        splat(n, run.read(), run);
+    }
+    flags | narrowed(n, &mut room, outs)
 }
 
 pub(crate) unsafe fn binary_half<const OP: u8>(n: usize, ins: *const In, outs: *const *mut u8) -> u8 {
-    let (mut left, mut right, mut result) = (buffer(), buffer(), buffer());
+    let (mut left, mut right, mut result) = (Room::new(), Room::new(), Room::<f32>::new());
     let wide = [widened(n, *ins, &mut left), widened(n, *ins.add(1), &mut right)];
-    let out = result.as_mut_ptr().cast::<u8>();
-    binary::<f32, OP>(n, wide.as_ptr(), &out) | narrowed(n, &result, outs)
+    let out = result.start().cast::<u8>();
+    binary::<f32, OP>(n, wide.as_ptr(), &out) | narrowed(n, &mut result, outs)
 }
 
 /// Folds by halves: for functions that do not mind the order.
 pub(crate) unsafe fn fold_halves<T: Elementary, const OP: u8>(n: usize, input: In, out: *mut u8) -> u8 {
-    let (mut room, function) = (buffer::<T>(), T::binary(OP));
-    let run = room.as_mut_ptr().cast::<T>();
+    let (mut room, function) = (Room::<T>::new(), T::binary(OP));
+    let run = room.start();
     if input.step != 0 {
         std::ptr::copy_nonoverlapping(input.ptr, run.cast(), n * size_of::<T>());
     } else {
@@ -177,7 +157,7 @@ pub(crate) unsafe fn fold_left<T: Elementary, const OP: u8>(n: usize, input: In,
 
 /// The binary16 forms of a fold over `f32`.
 pub(crate) unsafe fn fold_half<const OP: u8, const HALVES: bool>(n: usize, input: In, out: *mut u8) -> u8 {
-    let mut room = buffer::<f32>();
+    let mut room = Room::<f32>::new();
     let wide = widened(n, input, &mut room);
     let mut result = 0f32;
     let at = (&raw mut result).cast();

@@ -331,6 +331,28 @@ unsafe fn one_to_two<A: Element, K: OneToTwo<A>>(n: usize, ins: *const In, outs:
     flags
 }
 
+#[inline(always)]
+unsafe fn two_to_two_body<A: Element, K: TwoToTwo<A>>(n: usize, ins: *const In, outs: *const *mut u8) -> u8 {
+    let (a, b) = (*ins, *ins.add(1));
+    let (pa, pb) = (a.ptr.cast::<A>(), b.ptr.cast::<A>());
+    let quiet = hush(K::STYLE.quiet());
+    let flags = match (a.step != 0, b.step != 0) {
+        (true, true) => pairs_of::<A, K>(n, outs, Run(pa), Run(pb)),
+        (true, false) => pairs_of::<A, K>(n, outs, Run(pa), Value(pb.read_unaligned())),
+        (false, true) => pairs_of::<A, K>(n, outs, Value(pa.read_unaligned()), Run(pb)),
+        (false, false) => pairs_of::<A, K>(n, outs, Value(pa.read_unaligned()), Value(pb.read_unaligned())),
+    };
+    unhush(quiet);
+    flags
+}
+
+#[inline(always)]
+unsafe fn pairs_of<A: Element, K: TwoToTwo<A>>(n: usize, outs: *const *mut u8, a: impl Feed<A>, b: impl Feed<A>) -> u8 {
+    fill_pairs(n, outs, |i, flags| K::call(a.get(i), b.get(i), flags))
+}
+
+for_each_isa!(two_to_two_vector = two_to_two_body[A: Element, K: TwoToTwo<A>; plain two_to_two](n: usize, ins: *const In, outs: *const *mut u8) -> u8);
+
 unsafe fn two_to_two<A: Element, K: TwoToTwo<A>>(n: usize, ins: *const In, outs: *const *mut u8) -> u8 {
     let (a, b, first, second) = (*ins, *ins.add(1), (*outs).cast::<A>(), (*outs.add(1)).cast::<A>());
     let quiet = hush(K::STYLE.quiet());
@@ -360,6 +382,6 @@ pub(crate) fn one_with_two<A: Element, K: OneToTwo<A>>(isa: Isa) -> BlockFn {
 }
 
 /// The loop of a function of two arguments with two results.
-pub(crate) fn two_with_two<A: Element, K: TwoToTwo<A>>() -> BlockFn {
-    two_to_two::<A, K>
+pub(crate) fn two_with_two<A: Element, K: TwoToTwo<A>>(isa: Isa) -> BlockFn {
+    if K::STYLE.scalar() { two_to_two::<A, K> } else { two_to_two_vector::<A, K>(isa) }
 }

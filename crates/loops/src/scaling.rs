@@ -1,9 +1,10 @@
-//! `ldexp` in vectors: where number and result are normal, the exponent is added to the number's bits. A chunk with any
-//! other element goes one by one.
+//! `ldexp` in vectors: where number and result are normal, the exponent is added to the number's bits; zeros and what is
+//! not finite stay. A chunk with any other element goes one by one.
 
 use crate::In;
 use crate::element::Element;
-use crate::isa::for_each_isa;
+use crate::half_runs::{Room, narrowed, widened};
+use crate::isa::{ISA, for_each_isa};
 use crate::kernels;
 use crate::map::{Feed, Run, Two, Value, hush, unhush};
 use std::mem::MaybeUninit;
@@ -12,7 +13,8 @@ const CHUNK: usize = 32;
 
 /// Floats whose bits are at hand.
 pub(crate) trait Scaled: Element {
-    /// Twice the number for each 1 of `by`, and whether it and the number are normal. `by` fits into 32 bits.
+    /// Twice the number for each 1 of `by`, and whether that is right: it and the number are normal, or the number is
+    /// zero, infinite or NaN and stays what it is. `by` fits into 32 bits.
     fn quick(self, by: i64) -> (Self, bool);
 }
 
@@ -27,7 +29,9 @@ macro_rules! scaled {
                 let new = own.wrapping_add(by);
                 let inside = |exponent: $int| (exponent.wrapping_sub(1) as $unsigned) < $most - 1;
                 let normal = inside(own) & inside(new);
-                (<$t>::from_bits(bits.wrapping_add(by << $places) as _), normal)
+                let stays = (bits << 1 == 0) | (own == $most);
+                let moved = bits.wrapping_add(if stays { 0 } else { by << $places });
+                (<$t>::from_bits(moved as _), normal | stays)
             }
         }
     };
@@ -120,3 +124,11 @@ unsafe fn body<T: Scaled, B: Exponent<T>>(n: usize, ins: *const In, outs: *const
 }
 
 for_each_isa!(pub(crate) ldexp_fn = body[T: Scaled, B: Exponent<T>](n: usize, ins: *const In, outs: *const *mut u8) -> u8);
+
+/// The same for binary16, whose numbers and results `f32` holds.
+pub(crate) unsafe fn ldexp_half<B: Exponent<f32>>(n: usize, ins: *const In, outs: *const *mut u8) -> u8 {
+    let (mut numbers, mut results) = (Room::new(), Room::<f32>::new());
+    let wide = [widened(n, *ins, &mut numbers), *ins.add(1)];
+    let at = results.start().cast::<u8>();
+    ldexp_fn::<f32, B>(*ISA)(n, wide.as_ptr(), &at) | narrowed(n, &mut results, outs)
+}

@@ -4,10 +4,12 @@ use crate::cast::cast_fn;
 use crate::element::{Bool, C64, C128, Element, Half};
 use crate::float_division::divide_fn;
 use crate::fold::{All, Any, Extreme, Odd, any_order, extreme, half_in_f32, left, left_from_zero, logic};
+use crate::half_runs::through_f32;
 use crate::integer_division::long_fn;
+use crate::integer_power::power_fn;
 use crate::isa::{ISA, Isa};
 use crate::map::{One, OneToTwo, Two, TwoToTwo, one, one_with_two, two, two_with_two};
-use crate::scaling::ldexp_fn;
+use crate::scaling::{ldexp_fn, ldexp_half};
 use crate::{BlockFn, FoldFn, complex, elementary, float_division, kernels};
 use numloom_ir::{DType, ScalarOp};
 use std::sync::LazyLock;
@@ -62,7 +64,7 @@ impl Table {
     }
 
     fn two_to_two<A: Element, K: TwoToTwo<A>>(&mut self, op: ScalarOp) {
-        self.set(op, &[A::DTYPE; 2], &[A::DTYPE; 2], two_with_two::<A, K>());
+        self.set(op, &[A::DTYPE; 2], &[A::DTYPE; 2], two_with_two::<A, K>(self.isa));
     }
 
     fn fold_any_order<T: Element, K: Two<T, T, Out = T>>(&mut self, op: ScalarOp) {
@@ -106,6 +108,7 @@ static TABLE: LazyLock<Table> = LazyLock::new(|| {
     floating(&mut t);
     elementary_functions(&mut t);
     float_division(&mut t);
+    halves_through_f32(&mut t);
     integer_division(&mut t);
     folds(&mut t);
     shared(&mut t);
@@ -117,7 +120,10 @@ fn arithmetic(t: &mut Table) {
     rows!(t, two, [Add Subtract Multiply], [u8 u16 u32 u64 Half f32 f64 C64 C128]);
     rows!(t, two, [Maximum Minimum], [i8 u8 i16 u16 i32 u32 i64 u64 Half f32 f64 C64 C128]);
     rows!(t, two, [Fmax Fmin], [Half f32 f64 C64 C128]);
-    rows!(t, two, [Power], [i8 u8 i16 u16 i32 u32 i64 u64]);
+    macro_rules! powers {
+        ($($t:ty)*) => { $(t.set(ScalarOp::Power, &[<$t>::DTYPE; 2], &[<$t>::DTYPE], power_fn::<$t>(t.isa));)* };
+    }
+    powers!(i8 u8 i16 u16 i32 u32 i64 u64);
     rows!(t, two, [Divide], [Half f32 f64 C64 C128]);
     rows!(t, two, [FloorDivide Remainder], [i8 u8 i16 u16 i32 u32 i64 u64 Half f32 f64]);
     rows!(t, two, [Fmod], [i8 u8 i16 u16 i32 u32 i64 u64]);
@@ -189,7 +195,7 @@ fn floating(t: &mut Table) {
             t.two::<$t, i64, kernels::Ldexp>(ScalarOp::Ldexp);
         )* };
     }
-    ldexp!(Half f32 f64);
+    ldexp!(f32 f64);
     macro_rules! quicker {
         ($($t:ty, $b:ty;)*) => { $(
             t.set(ScalarOp::Ldexp, &[<$t>::DTYPE, <$b>::DTYPE], &[<$t>::DTYPE], ldexp_fn::<$t, $b>(t.isa));
@@ -201,6 +207,8 @@ fn floating(t: &mut Table) {
         f64, i32;
         f64, i64;
     }
+    t.set(ScalarOp::Ldexp, &[DType::F16, DType::I32], &[DType::F16], ldexp_half::<i32>);
+    t.set(ScalarOp::Ldexp, &[DType::F16, DType::I64], &[DType::F16], ldexp_half::<i64>);
 }
 
 fn elementary_functions(t: &mut Table) {
@@ -239,6 +247,21 @@ fn float_division(t: &mut Table) {
         Remainder Remainder;
         Fmod Truncated;
         Divmod Both;
+    }
+}
+
+/// Loops of binary16 that are quicker through those of `f32`, a run at a time.
+fn halves_through_f32(t: &mut Table) {
+    macro_rules! through {
+        ($($op:ident $outs:literal;)*) => { $(
+            let halves = [DType::F16; 2];
+            t.set(ScalarOp::$op, &halves, &halves[..$outs], through_f32::<{ ScalarOp::$op as u8 }, $outs>);
+        )* };
+    }
+    through! {
+        FloorDivide 1;
+        Remainder 1;
+        Divmod 2;
     }
 }
 

@@ -10,6 +10,7 @@ mod arithmetic;
 mod blocks;
 mod dispatch;
 mod exponential;
+mod half;
 mod hyperbolic;
 mod inverse_trigonometric;
 mod libm;
@@ -77,4 +78,19 @@ macro_rules! lookups_of_both {
 lookups_of_both! {
     [Exp Exp2 Expm1 Log Log2 Log10 Log1p Sin Cos Tan Arcsin Arccos Arctan Sinh Cosh Tanh Arcsinh Arccosh Arctanh Cbrt]
     [Power Arctan2 Hypot Logaddexp Logaddexp2 Fmod]
+}
+
+/// The kernel of a function of one `f32` whose arguments and results are binary16 numbers.
+pub fn unary_half(op: ScalarOp) -> Option<Unary<f32>> {
+    unary_half_at(op, Level::best())
+}
+
+fn unary_half_at(op: ScalarOp, level: Level) -> Option<Unary<f32>> {
+    Some(match op {
+        ScalarOp::Log => dispatch::unary::<f32, half::ToHalf<libm::Log>>(level),
+        ScalarOp::Log2 => dispatch::unary::<f32, half::ToHalf<libm::Log2>>(level),
+        ScalarOp::Log10 => dispatch::unary::<f32, half::ToHalf<libm::Log10>>(level),
+        ScalarOp::Exp2 => dispatch::unary::<f32, half::ToHalf<libm::Exp2>>(level),
+        _ => return unary_f32_at(op, level),
+    })
 }

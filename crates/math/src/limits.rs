@@ -23,6 +23,7 @@ mod of_f64 {
     pub const EXP2_TOP: f64 = 1024.0;
     pub const EXP2_BOTTOM: f64 = -1075.5;
     pub const COSH_TOP: f64 = 710.48;
+    pub use std::f64::consts::PI;
 }
 
 mod of_f32 {
@@ -33,6 +34,7 @@ mod of_f32 {
     pub const EXP2_TOP: f32 = 128.0;
     pub const EXP2_BOTTOM: f32 = -150.5;
     pub const COSH_TOP: f32 = 89.42;
+    pub use std::f32::consts::PI;
 }
 
 /// A zero whose sign an odd power keeps.
@@ -42,6 +44,13 @@ macro_rules! power_of_zero {
         let odd = ($b.floor() == $b) & (half.floor() != half);
         if odd { $a } else { 0.0 }
     }};
+}
+
+/// Of two zeros the signs say which quarter they came from.
+macro_rules! angle_of_zero {
+    ($a:ident, $b:ident) => {
+        if $b.is_sign_negative() { PI.copysign($a) } else { $a }
+    };
 }
 
 /// Rows of conditions and values; a NaN gives itself. Conditions of a row exclude each other.
@@ -109,7 +118,7 @@ macro_rules! limits2 {
 // A NaN does not always win: its power of 0 is 1, and a side of infinite length makes an infinite hypotenuse.
 limits2! {
     Power |a, b| [(a == 0.0) & (b > 0.0) => power_of_zero!(a, b), b == 0.0 => 1.0];
-    Arctan2 |a, b| [a.is_nan() | b.is_nan() => a + b];
+    Arctan2 |a, b| [a.is_nan() | b.is_nan() => a + b, (a == 0.0) & (b == 0.0) => angle_of_zero!(a, b)];
     Hypot |a, b| [(a == 0.0) & (b == 0.0) => 0.0];
     Fmod |a, b| [a.is_nan() | b.is_nan() => a + b, (b.abs() == INFINITY) & (a.abs() < INFINITY) => a];
     Logaddexp |a, b| [a.is_nan() | b.is_nan() => a + b];

@@ -17,7 +17,7 @@ pub(crate) fn exponent(bits: u32) -> f32 {
 
 /// A positive normal number as `2^k (1 + f)`, with 1 + f from √½ to √2.
 #[inline(always)]
-fn exponent_and_fraction(x: f32) -> (f32, f32) {
+pub(crate) fn exponent_and_fraction(x: f32) -> (f32, f32) {
     const SQRT_HALF_BITS: u32 = 0x3f35_04f3;
     let shifted = x.to_bits().wrapping_add(1f32.to_bits() - SQRT_HALF_BITS);
     (exponent(shifted), f32::from_bits((shifted & 0x7f_ffff) + SQRT_HALF_BITS) - 1.0)

@@ -11,7 +11,7 @@ use crate::ufunc::resolve::loop_for;
 use crate::{bare, convert, errors, object, operator_slots, slots};
 use numloom_ir::promote::{ArgType, Casting, can_cast};
 use numloom_ir::view::Order;
-use numloom_ir::{DType, ScalarOp, Value};
+use numloom_ir::{DType, Kind, ScalarOp, Value};
 use numloom_library::Fold;
 use numloom_runtime::{Array, MapOp, Operand, record};
 use pyo3::ffi;
@@ -144,14 +144,26 @@ fn prepare<'a>(op: ScalarOp, a: &Quick<'a>, b: Option<&Quick<'a>>) -> Option<Cal
 fn has_no_negatives(exponents: &Quick<'_>) -> bool {
     match exponents {
         Quick::Int(i) => *i >= 0,
-        Quick::Array(a) if a.view.dtype == DType::I64 => {
+        Quick::Array(a) if a.view.dtype.kind() == Kind::Unsigned => true,
+        Quick::Array(a) if a.view.dtype.kind() == Kind::Signed => {
             let _still = record::still();
             let Some(near) = record::near(a).filter(record::Near::is_dense) else { return false };
-            // SAFETY: dense, and there.
-            (0..near.view.size()).all(|i| unsafe { near.ptr.cast::<i64>().add(i).read_unaligned() } >= 0)
+            // SAFETY: dense, there, and of the type that is read.
+            unsafe {
+                match a.view.dtype {
+                    DType::I8 => all_from_zero::<i8>(&near),
+                    DType::I16 => all_from_zero::<i16>(&near),
+                    DType::I32 => all_from_zero::<i32>(&near),
+                    _ => all_from_zero::<i64>(&near),
+                }
+            }
         }
         _ => false,
     }
+}
+
+unsafe fn all_from_zero<T: Default + PartialOrd>(near: &record::Near) -> bool {
+    (0..near.view.size()).all(|i| near.ptr.cast::<T>().add(i).read_unaligned() >= T::default())
 }
 
 /// How a small operation went.

@@ -32,13 +32,6 @@ one!(Conjugate, Ieee, [C64 C128], |a| complex(a.re, -a.im));
 one!(Absolute, Ieee, [i8 i16 i32 i64], |a| a.wrapping_abs());
 one!(Absolute, Ieee, [f32 f64], |a| a.abs());
 one!(Absolute, Ieee, [Half], |a| Half(a.0 & 0x7fff));
-// Squares of f32 are exact in f64 and cannot overflow there.
-one!(Absolute, Quiet, [C64] -> f32, |a| {
-    let z = a.widen();
-    let length = (z.re * z.re + z.im * z.im).sqrt() as f32;
-    if a.re.infinite() | a.im.infinite() { f32::INFINITY } else { length }
-});
-
 one!(Fabs, Ieee, [f32 f64], |a| a.abs());
 one!(Fabs, Ieee, [Half], |a| Half(a.0 & 0x7fff));
 

@@ -49,14 +49,20 @@ one!(Reciprocal, Scalar, [C64 C128], |a, flags| {
 });
 
 // The larger part is scaled to about one, so that no square overflows or vanishes.
-one!(Absolute, Quiet, [C128] -> f64, |a| {
-    let (re, im) = (a.re.abs(), a.im.abs());
-    let exponent = (if re > im { re } else { im }.to_bits() >> 52).clamp(1, 2045);
-    let (down, up) = (f64::from_bits((2046 - exponent) << 52), f64::from_bits(exponent << 52));
-    let (x, y) = (re * down, im * down);
-    let length = (x * x + y * y).sqrt() * up;
-    if a.re.infinite() | a.im.infinite() { f64::INFINITY } else { length }
-});
+macro_rules! absolute {
+    ($c:ty, $t:ident, $places:literal, $bias:literal) => {
+        one!(Absolute, Quiet, [$c] -> $t, |a| {
+            let (re, im) = (a.re.abs(), a.im.abs());
+            let exponent = (if re > im { re } else { im }.to_bits() >> $places).clamp(1, 2 * $bias - 1);
+            let (down, up) = ($t::from_bits((2 * $bias - exponent) << $places), $t::from_bits(exponent << $places));
+            let (x, y) = (re * down, im * down);
+            let length = (x * x + y * y).sqrt() * up;
+            if a.re.infinite() | a.im.infinite() { $t::INFINITY } else { length }
+        });
+    };
+}
+absolute!(C64, f32, 23, 127);
+absolute!(C128, f64, 52, 1023);
 
 one!(Sign, Scalar, [C64 C128], |a| {
     let length = a.re.hypot(a.im);

@@ -148,8 +148,8 @@ two!(Fmod, Scalar, [f32 f64], |a, b| a % b);
 two_through_f32!(FloorDivide Remainder Fmod);
 
 macro_rules! divmod {
-    ($($t:ty)*) => { $(impl TwoToTwo<$t> for kernels::Divmod {
-        const STYLE: Style = Style::Scalar;
+    ($style:ident, $($t:ty)*) => { $(impl TwoToTwo<$t> for kernels::Divmod {
+        const STYLE: Style = Style::$style;
         #[inline(always)]
         fn call(a: $t, b: $t, flags: &mut u8) -> ($t, $t) {
             use crate::map::Two;
@@ -158,7 +158,8 @@ macro_rules! divmod {
     })* };
 }
 
-divmod!(i8 u8 i16 u16 i32 u32 i64 u64);
+divmod!(Ieee, i8 u8 i16 u16 i32 u32);
+divmod!(Scalar, i64 u64);
 
 macro_rules! divmod_float {
     ($($t:ty)*) => { $(impl TwoToTwo<$t> for kernels::Divmod {

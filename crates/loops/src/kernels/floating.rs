@@ -33,47 +33,32 @@ two!(Nextafter, Quiet, [f32 f64], |a, b, flags| {
     let stays = if a == b { b } else { a + b };
     if moves { next } else { stays }
 });
-two!(Nextafter, QuietScalar, [Half], |a, b, flags| {
+two!(Nextafter, Quiet, [Half], |a, b, flags| {
     let (x, y) = (a.widen(), b.widen());
-    if a.nan() | b.nan() {
-        Half(0x7e00)
-    } else if x == y {
-        a
-    } else if a.zero() {
-        Half(1 | b.0 & 0x8000)
-    } else {
-        let away = (x < y) == (x > 0.0);
-        let next = Half(if away { a.0 + 1 } else { a.0 - 1 });
-        *flags |= if next.infinite() & a.finite() { FP_OVERFLOW } else { 0 };
-        next
-    }
+    let away = (x < y) == (x > 0.0);
+    let beside = Half(if away { a.0.wrapping_add(1) } else { a.0.wrapping_sub(1) });
+    let next = if a.zero() { Half(1 | b.0 & 0x8000) } else { beside };
+    let moves = (x < y) | (x > y);
+    *flags |= if moves & next.infinite() & a.finite() { FP_OVERFLOW } else { 0 };
+    let stays = if a.nan() | b.nan() { Half(0x7e00) } else { a };
+    if moves { next } else { stays }
 });
 
-one!(Spacing, QuietScalar, [f32 f64], |a, flags| {
-    if a.nan() {
-        a
-    } else if a.infinite() {
-        T::NAN
-    } else if a == 0.0 {
-        T::from_bits(1)
-    } else {
-        let next = T::from_bits(a.to_bits() + 1);
-        *flags |= if next.infinite() { FP_OVERFLOW } else { 0 };
-        next - a
-    }
+one!(Spacing, Quiet, [f32 f64], |a, flags| {
+    let next = T::from_bits(a.to_bits().wrapping_add(1));
+    *flags |= if next.infinite() & a.finite() { FP_OVERFLOW } else { 0 };
+    let step = if a == 0.0 { T::from_bits(1) } else { next - a };
+    if a.nan() { a } else if a.infinite() { T::NAN } else { step }
 });
-one!(Spacing, QuietScalar, [Half], |a, flags| {
-    // NumPy measures binary16 towards plus infinity, wider floats away from zero.
-    if !a.finite() {
-        *flags |= FP_INVALID;
-        Half(0x7e00)
-    } else if a.zero() {
-        Half(1)
-    } else {
-        let next = Half(if a.negative() { a.0 - 1 } else { a.0 + 1 });
-        *flags |= if next.infinite() { FP_OVERFLOW } else { 0 };
-        if next.infinite() { next } else { Half::narrow(next.widen() - a.widen(), flags) }
-    }
+// NumPy measures binary16 towards plus infinity, wider floats away from zero.
+one!(Spacing, Quiet, [Half], |a, flags| {
+    let next = Half(if a.negative() { a.0.wrapping_sub(1) } else { a.0.wrapping_add(1) });
+    *flags |= if a.finite() { 0 } else { FP_INVALID };
+    *flags |= if next.infinite() & a.finite() { FP_OVERFLOW } else { 0 };
+    let step = Half::narrow(next.widen() - a.widen(), flags);
+    let step = if next.infinite() { next } else { step };
+    let step = if a.zero() { Half(1) } else { step };
+    if a.finite() { step } else { Half(0x7e00) }
 });
 
 /// Splitting into, and putting together from, mantissa and exponent.
@@ -147,9 +132,6 @@ macro_rules! ldexp {
     )* };
 }
 ldexp!(f32 f64);
-
-two!(@ Ldexp, QuietScalar, Half, i32, Half, a, b, flags, Half::narrow(a.widen().scale(b as i64, flags), flags));
-two!(@ Ldexp, QuietScalar, Half, i64, Half, a, b, flags, Half::narrow(a.widen().scale(b, flags), flags));
 
 macro_rules! pair {
     ($k:ident, $style:ident, $t:ty, $second:ty, |$a:ident, $flags:ident| $e:expr) => {

@@ -41,6 +41,7 @@ two!(Lcm, Scalar, [i8 i16 i32 i64], |a, b| lcm(a.unsigned_abs() as u64, b.unsign
 two!(Lcm, Scalar, [u8 u16 u32 u64], |a, b| lcm(a as u64, b as u64) as T);
 
 /// Stein's: subtractions and shifts instead of divisions.
+#[inline]
 fn gcd(mut a: u64, mut b: u64) -> u64 {
     if a == 0 || b == 0 {
         return a | b;
@@ -54,6 +55,7 @@ fn gcd(mut a: u64, mut b: u64) -> u64 {
     a << twos
 }
 
+#[inline]
 fn lcm(a: u64, b: u64) -> u64 {
     match gcd(a, b) {
         0 => 0,

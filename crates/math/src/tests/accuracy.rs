@@ -226,3 +226,34 @@ fn binary_f32_is_within_its_bound() {
         }
     }
 }
+
+/// All numbers of binary16, of which `f32` has the exact values.
+#[test]
+fn functions_for_halves_are_within_their_bound() {
+    let bits = (1u32..0x7c00).chain(0x8001..0xfc00);
+    let x: Vec<f32> = bits
+        .map(|h| {
+            let (exponent, mantissa) = ((h >> 10 & 31) as i32, (h & 0x3ff) as f32);
+            let size = if exponent == 0 { mantissa } else { mantissa + 1024.0 } * 2f32.powi(exponent.max(1) - 25);
+            if h >> 15 == 0 { size } else { -size }
+        })
+        .collect();
+    for level in levels() {
+        for op in [Log, Log2, Log10, Exp2] {
+            let function = crate::unary_half_at(op, level).expect("a function of one argument");
+            let mut got = vec![0f32; x.len()];
+            unsafe { function(x.len(), x.as_ptr(), got.as_mut_ptr()) };
+            let exact = run1_f64(op, Level::Baseline, &x.iter().map(|&x| x as f64).collect::<Vec<f64>>()).0;
+            for (i, &exact) in exact.iter().enumerate() {
+                let (x, got) = (x[i], got[i] as f64);
+                // What a half cannot hold needs no digits.
+                let beyond = |y: f64| y.abs() >= 65536.0 || y.abs() < 1e-9;
+                let close = (got - exact).abs() <= exact.abs() * 2e-6;
+                assert!(
+                    close || got.is_nan() && exact.is_nan() || beyond(got) && beyond(exact),
+                    "{level:?} {op:?}({x}) = {got}, not {exact}"
+                );
+            }
+        }
+    }
+}
