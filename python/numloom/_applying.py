@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy
 
-from ._core import Unsupported, ndarray
+from ._core import Unsupported, ndarray, to_numpy
 from ._creation import array, empty, zeros_like
 from ._fallback import native
 from ._operands import is_array, normalize_axis_index, operand
@@ -29,12 +29,14 @@ def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: Any, *args: Any
     if isinstance(results[0], numpy.ndarray) and type(results[0]) is not numpy.ndarray:
         raise Unsupported("results of a class that NumPy puts together")
     results += [func1d(lines[place], *args, **kwargs) for place in places]
-    first = array(results[0])
-    if not isinstance(first, ndarray):
-        raise TypeError(f"apply_along_axis: a result of type {type(results[0]).__name__} has no array of ours")
-    shape = first.shape
     # The first result says what type and shape all have.
-    if all(_shape_of(result) == shape for result in results[1:]):
+    first = array(results[0])
+    shape = first.shape
+    if not isinstance(first, ndarray):
+        made = numpy.zeros_like(first, shape=outer + shape)
+        for place, result in zip(numpy.ndindex(outer), results):
+            made[(*place, ...)] = to_numpy(result) if is_array(result) else numpy.asanyarray(result)
+    elif all(_shape_of(result) == shape for result in results[1:]):
         made = array(results).astype(first.dtype, copy=False).reshape(outer + shape)
     else:
         made = empty(outer + shape, dtype=first.dtype)

@@ -13,7 +13,7 @@ import numpy
 from . import _core
 from ._core import Scalar, Unsupported, ndarray
 from ._fallback import direct, native, on_host
-from ._operands import NoValue, is_array, operand, result_dtype
+from ._operands import NoValue, is_array, is_foreign, operand, result_dtype
 
 _INT64, _FLOAT64 = numpy.dtype(numpy.int64), numpy.dtype(numpy.float64)
 
@@ -125,6 +125,8 @@ def asarray_chkfinite(a: Any, dtype: Any = None, order: Any = None) -> Any:
 
 @native
 def copy(a: Any, order: Any = "K", subok: bool = False) -> Any:
+    if is_foreign(a):
+        raise Unsupported("an array of another class")
     return array(a, order=order, subok=subok, copy=True)
 
 
@@ -144,7 +146,7 @@ def _maker(name: str) -> Callable[..., Any]:
         if like is None and (device is None or device == "cpu"):
             try:
                 return make(shape, dtype, order)
-            except Unsupported:
+            except TypeError:  # Unsupported, or an error that NumPy words
                 pass
         return on_host(host, name, (shape, dtype, order), {"device": device, "like": like})
 
@@ -160,7 +162,21 @@ def full(
     shape: Any, fill_value: Any, dtype: Any = None, order: Any = "C", *, device: Any = None, like: Any = None
 ) -> Any:
     _check(device, like)
-    return _core.full(shape, fill_value, dtype, order)
+    try:
+        return _core.full(shape, fill_value, dtype, order)
+    except (OverflowError, TypeError, ValueError):
+        if dtype is None:
+            raise Unsupported("an error that NumPy words") from None
+    return _filled(_core.empty(shape, dtype, order), fill_value)
+
+
+def _filled(made: ndarray, value: Any) -> ndarray:
+    """With a value that an element does not hold as it is: NumPy casts it all the same, and warns."""
+    try:
+        _core.copyto(made, _core.asarray(value) if isinstance(value, numpy.generic) else value, casting="unsafe")
+    except (OverflowError, TypeError, ValueError):
+        raise Unsupported("an error that NumPy words") from None
+    return made
 
 
 @native
@@ -202,7 +218,10 @@ def full_like(
 def _full_like(a: Any, value: Any, dtype: Any, order: Any, shape: Any, device: Any) -> ndarray:
     _check(device)
     made = _core.empty_like(operand(a), dtype=dtype, order=order, shape=shape)
-    made[...] = value
+    try:
+        made[...] = value
+    except (OverflowError, TypeError, ValueError):
+        return _filled(made, value)
     return made
 
 
@@ -239,10 +258,15 @@ def arange(
 arange.__wrapped__ = numpy.arange  # type: ignore[attr-defined]
 
 
+_TOO_MANY = 1 << 63
+
+
 def _arange(start_or_stop: Any, stop: Any, step: Any, dtype: Any, device: Any, like: Any) -> Any:
     _check(device, like)
     start, stop = (0, start_or_stop) if stop is None else (start_or_stop, stop)
     if dtype is None and type(start) is type(stop) is type(step) is int and step:
+        if builtins.max(start, stop, step) >= 1 << 63 or builtins.min(start, stop, step) < -(1 << 63):
+            raise Unsupported("larger integers")
         return _core.iota(start, step, builtins.max(0, -((start - stop) // step)), _INT64)
     bounds = (start, stop, step)
     if not all(type(x) in (int, float) for x in bounds):
@@ -259,6 +283,8 @@ def _arange(start_or_stop: Any, stop: Any, step: Any, dtype: Any, device: Any, l
     if not math.isfinite(quotient):
         raise Unsupported("an error that NumPy words")
     count = math.ceil(quotient)
+    if abs(count) >= _TOO_MANY:
+        raise Unsupported("an error that NumPy words")
     if count <= 0:
         return _core.empty(0, dtype=dtype)
     # As NumPy: the step is the difference of the first two elements after their cast.
@@ -290,6 +316,8 @@ def linspace(
     num = operator.index(num)
     if num < 0:
         raise ValueError(f"Number of samples, {num}, must be non-negative.")
+    if num >= _TOO_MANY:
+        raise Unsupported("an error that NumPy words")
     divisions = num - 1 if endpoint else num
     plain = type(start) in (int, float) and type(stop) in (int, float)
     if plain:
@@ -333,8 +361,8 @@ def _axis_from_front(y: ndarray, axis: int) -> Any:
 def logspace(
     start: Any, stop: Any, num: Any = 50, endpoint: bool = True, base: Any = 10.0, dtype: Any = None, axis: int = 0
 ) -> Any:
-    if not isinstance(base, int | float):
-        raise Unsupported("one base per element")
+    if not isinstance(base, int | float) or is_foreign(start) or is_foreign(stop):
+        raise Unsupported("one base per element, or an array of another class")
     y = linspace(start, stop, num=num, endpoint=endpoint, axis=axis)
     y = _core.power(base, y)
     return y if dtype is None else y.astype(dtype, copy=False)
@@ -401,6 +429,8 @@ def diagflat(v: Any, k: int = 0) -> Any:
 @native
 def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = float, *, like: Any = None) -> Any:
     _check(like=like)
+    if not builtins.all(isinstance(x, int | numpy.integer) for x in (N, N if M is None else M, k)):
+        raise Unsupported("an error that NumPy words")
     return _triangle(N, N if M is None else M, k).astype(dtype, copy=False)
 
 

@@ -250,8 +250,10 @@ def einsum(*operands: Any, out: Any = None, optimize: Any = False, **kwargs: Any
     """As NumPy's. The order of several products is the best one found, unless `optimize` names a path."""
     if len(operands) == 3 and out is None and not kwargs:
         made = _product(*operands)
-        if made is not None:
+        if made is not None and (made.ndim or optimize is False):
             return made
+        if made is not None and not isinstance(optimize, list | tuple):
+            return operand(made) if _stays_array(operands[0], tuple(x.shape for x in operands[1:]), optimize) else made
     dtype, order = kwargs.pop("dtype", None), kwargs.pop("order", "K")
     casting = kwargs.pop("casting", "safe")
     if kwargs or casting != "safe" or order not in ("K", "C", "A") or isinstance(optimize, list | tuple):
@@ -284,14 +286,30 @@ def einsum(*operands: Any, out: Any = None, optimize: Any = False, **kwargs: Any
     if not is_view and len(result) > 1:
         axes = _axes_in_memory(labels, result, arrays, optimize) if order != "C" else tuple(range(len(result)))
         made = ascontiguousarray(made.transpose(axes)).transpose([axes.index(a) for a in range(len(axes))])
-    return made[()] if made.ndim == 0 else made
+    if made.ndim:
+        return made
+    if optimize is False or len(arrays) < 2:
+        return made[()]
+    return made if _stays_array(_text(labels, result), tuple(x.shape for x in arrays), optimize) else made[()]
+
+
+def _text(labels: list[Labels], result: Labels) -> str:
+    """These labels as NumPy takes them, spelled without dots."""
+    letters = dict(zip(dict.fromkeys(x for term in labels for x in term), sorted(_LETTERS)))
+    return ",".join("".join(letters[x] for x in term) for term in labels) + "->" + "".join(letters[x] for x in result)
+
+
+@functools.lru_cache(maxsize=1024)
+def _stays_array(text: str, shapes: tuple[tuple[int, ...], ...], optimize: Any) -> bool:
+    """Whether a result of no axes is an array, which it is after NumPy's products, and not after its sums."""
+    small = [numpy.zeros([min(n, 2) for n in shape]) for shape in shapes]
+    path = list(_numpys_path(text, shapes, optimize))
+    return isinstance(numpy.einsum(text, *small, optimize=path), numpy.ndarray)
 
 
 def _axes_in_memory(labels: list[Labels], result: Labels, arrays: list[ndarray], optimize: Any) -> tuple[int, ...]:
     """The axes of the result, those that lie farthest apart first, as NumPy would choose them."""
-    letters = dict(zip(dict.fromkeys(x for term in labels for x in term), sorted(_LETTERS)))
-    terms = ["".join(letters[x] for x in term) for term in labels]
-    text = ",".join(terms) + "->" + "".join(letters[x] for x in result)
+    text = _text(labels, result)
     path = _numpys_path(text, tuple(x.shape for x in arrays), optimize) if optimize else None
     forms = []
     for x in arrays:

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 import numpy
 
 from ._core import FallbackSpan, Scalar, Unsupported, _profiling, adopt_numpy, ndarray, short_ways, to_numpy, ufunc
+from ._operands import is_foreign
 
 _NOTHING: contextlib.AbstractContextManager[None] = contextlib.nullcontext()
 F = TypeVar("F", bound=Callable[..., Any])
@@ -199,6 +200,12 @@ def _shortened(function: Callable[..., Any], short: Callable[..., Any]) -> Calla
     return call
 
 
+def _any_foreign(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Whether a class of arrays that is not ours is among the arguments: the call is then its business."""
+    words = (*args, *kwargs.values())
+    return any(is_foreign(x) or (type(x) in (list, tuple) and any(map(is_foreign, x))) for x in words)
+
+
 def native_in(prefix: str, module: types.ModuleType) -> Callable[[F], F]:
     """Like `native`, for the functions of a submodule."""
 
@@ -215,6 +222,9 @@ def native_in(prefix: str, module: types.ModuleType) -> Callable[[F], F]:
                 return function(*args, **kwargs)
             except Unsupported:
                 pass
+            except Exception:
+                if not _any_foreign(args, kwargs):
+                    raise
             return on_host(original, name, args, kwargs)
 
         shown: Any = _shortened(call, short_ways[name]) if name in short_ways else call

@@ -34,6 +34,9 @@ class Archive(NpzFile):
         return taken(super().__getitem__(key))
 
 
+Archive.__name__ = Archive.__qualname__ = NpzFile.__name__
+
+
 def taken(loaded: Any) -> Any:
     """What NumPy read, as ours: the memory it read into, or the file it mapped."""
     if type(loaded) is numpy.memmap:

@@ -10,14 +10,16 @@ from . import _core
 from ._core import Scalar, Unsupported, ndarray
 from ._creation import arange, set_diagonal
 from ._fallback import native
-from ._operands import NoValue, is_array, normalize_axis_index, operand, result_dtype, target
+from ._operands import NoValue, is_array, is_foreign, normalize_axis_index, operand, result_dtype, target
 
 
 @native
 def where(condition: Any, x: Any = None, y: Any = None, /) -> Any:
-    if x is None and y is None:
-        return nonzero(condition)
-    return _core.where(condition, x, y)
+    if y is not None:
+        return _core.where(condition, x, y)
+    if x is not None:
+        raise Unsupported("one choice, an error that NumPy words, or objects")
+    return nonzero(condition if type(condition) is ndarray else operand(condition))
 
 
 @native
@@ -52,6 +54,8 @@ def argwhere(a: Any) -> Any:
 def putmask(a: Any, /, mask: Any, values: Any) -> None:
     if not isinstance(a, ndarray):
         raise Unsupported("not an array of ours")
+    if is_foreign(mask) or is_foreign(values):
+        raise Unsupported("an array of another class")
     _core.putmask(a, mask, values)
 
 
@@ -59,6 +63,11 @@ def putmask(a: Any, /, mask: Any, values: Any) -> None:
 def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) -> None:
     if not isinstance(dst, ndarray):
         raise Unsupported("not an array of ours")
+    if type(src) is not ndarray:
+        if is_foreign(src):
+            raise Unsupported("an array of another class")
+        # As an array is cast, not as a number of Python's.
+        src = operand(src) if isinstance(src, numpy.generic) else src
     _core.copyto(dst, src, casting=casting, where=where)
 
 
@@ -70,12 +79,21 @@ def place(arr: Any, mask: Any, vals: Any) -> None:
     mask = operand(mask)
     if values.size != 1 or mask.shape != arr.shape:
         raise Unsupported("a sequence of values")
-    _core.copyto(arr, values.reshape(()), where=mask.astype(bool, copy=False), casting="unsafe")
+    try:
+        _core.copyto(arr, values.reshape(()), where=mask.astype(bool, copy=False), casting="unsafe")
+    except ValueError:
+        raise Unsupported("an error that NumPy words") from None
 
 
 @native
 def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: Any = "raise") -> Any:
-    return operand(a).take(indices, axis=axis, out=target(out), mode=mode)
+    a, out = operand(a), target(out)
+    try:
+        return a.take(indices, axis=axis, out=out, mode=mode)
+    except IndexError:
+        if a.size:
+            raise
+    raise Unsupported("where nothing is taken NumPy looks at no index")
 
 
 def _along(a: ndarray, indices: ndarray, axis: Any) -> tuple[ndarray, tuple[Any, ...]]:
@@ -86,9 +104,9 @@ def _along(a: ndarray, indices: ndarray, axis: Any) -> tuple[ndarray, tuple[Any,
         if indices.ndim != 1:
             raise ValueError("when axis=None, `indices` must have a single dimension.")
         a, axis = a.reshape(-1), 0
+    axis = normalize_axis_index(axis, a.ndim)
     if a.ndim != indices.ndim:
         raise ValueError("`indices` and `arr` must have the same number of dimensions")
-    axis = normalize_axis_index(axis, a.ndim)
 
     def steps(i: int) -> ndarray:
         return arange(a.shape[i]).reshape((-1,) + (1,) * (a.ndim - i - 1))
@@ -176,7 +194,7 @@ def clip(
 
 @native
 def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = NoValue, append: Any = NoValue) -> Any:
-    if n == 0:
+    if n == 0 and not is_foreign(a):
         return a
     if n < 0:
         raise ValueError("order must be non-negative but got " + repr(n))
@@ -201,11 +219,11 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = NoValue, append: Any
 @native
 def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
     a = operand(ary).ravel()
-    steps = a[1:] - a[:-1] if a.dtype != bool else _core.subtract(a[1:], a[:-1])
     edges = [None if e is None else operand(e).ravel() for e in (to_begin, to_end)]
     for name, edge in zip(("to_begin", "to_end"), edges):
         if edge is not None and not numpy.can_cast(edge.dtype, a.dtype, "same_kind"):
             raise TypeError(f"dtype of `{name}` must be compatible with input `ary` under the `same_kind` rule.")
+    steps = _core.subtract(a[1:], a[:-1])
     parts = [part for part in (edges[0], steps, edges[1]) if part is not None]
     if len(parts) == 1:
         return steps
@@ -224,6 +242,8 @@ def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
         raise Unsupported("not a dense matrix of ours")
     if type(val) is not Scalar and isinstance(val, ndarray) and val.ndim:
         raise Unsupported("a sequence of values")
+    if not a.flags.writeable:
+        raise Unsupported("an error that NumPy words")
     if wrap:
         a.reshape(-1)[:: a.shape[1] + 1] = val
     else:

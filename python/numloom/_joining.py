@@ -12,7 +12,7 @@ import numpy
 from . import _core
 from ._core import Unsupported, ndarray
 from ._fallback import native
-from ._operands import holds, normalize_axis_index, operand, target
+from ._operands import holds, is_foreign, normalize_axis_index, operand, target
 from ._shape import atleast_1d, atleast_2d, atleast_3d
 
 
@@ -84,6 +84,8 @@ def stack(arrays: Any, axis: Any = 0, out: Any = None, *, dtype: Any = None, cas
     if any(a.shape != parts[0].shape for a in parts):
         raise ValueError("all input arrays must have the same shape")
     axis = normalize_axis_index(axis, parts[0].ndim + 1)
+    if parts[0].ndim == 64:
+        raise Unsupported("an error that NumPy words")
     wide = (*parts[0].shape[:axis], 1, *parts[0].shape[axis:])
     return _join([a.reshape(wide) for a in parts], axis, out, dtype, casting)
 
@@ -169,7 +171,7 @@ def append(arr: Any, values: Any, axis: Any = None) -> Any:
     a = operand(arr)
     if axis is None:
         return concatenate((a.ravel(), operand(values).ravel()))
-    return concatenate((a, values), axis)
+    return concatenate((a, operand(values)), axis)
 
 
 @native
@@ -183,6 +185,8 @@ def delete(arr: Any, obj: Any, axis: Any = None) -> Any:
         made[:at] = a[:at]
         made[at:] = a[at + 1 :]
         return made
+    if is_foreign(obj):
+        raise Unsupported("an array of another class")
     axis = normalize_axis_index(axis, a.ndim)
     size = a.shape[axis]
     front = (slice(None),) * axis
@@ -276,13 +280,20 @@ _SMALL = 1 << 16
 """So many elements are written twice sooner than the edges around them are named."""
 
 
+def _put(made: ndarray, at: Any, value: Any) -> None:
+    try:
+        made[at] = value
+    except (OverflowError, TypeError, ValueError):
+        raise Unsupported("a value that NumPy casts, whatever it loses") from None
+
+
 def _padded(a: ndarray, widths: list[tuple[int, int]], around: Any = None) -> tuple[ndarray, list[slice]]:
     """A wider array with `a` inside, and where that is; `around` it a value, if one is given."""
     shape = [before + n + after for n, (before, after) in zip(a.shape, widths)]
     made = _core.empty(shape, dtype=a.dtype, order="F" if a.flags.fnc else "C")
     inside = [slice(before, before + n) for n, (before, after) in zip(a.shape, widths)]
     if around is not None:
-        made[...] = around
+        _put(made, ..., around)
     made[tuple(inside)] = a
     return made, inside
 
@@ -355,7 +366,7 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> An
         for edge, source in ((slice(None, before), slice(before, before + 1)), (slice(end, None), slice(end - 1, end))):
             at[axis] = edge
             if made.shape[axis] and (before if edge.start is None else after):
-                made[tuple(at)] = fills if mode == "constant" else made[(*at[:axis], source, *at[axis + 1 :])]
+                _put(made, tuple(at), fills if mode == "constant" else made[(*at[:axis], source, *at[axis + 1 :])])
     return made
 
 

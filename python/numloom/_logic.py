@@ -9,9 +9,9 @@ from typing import Any
 import numpy
 
 from . import _core
-from ._core import Scalar, ndarray
+from ._core import Scalar, Unsupported, ndarray
 from ._fallback import direct, native
-from ._operands import dtype_of, is_array, operand, result_dtype, target
+from ._operands import dtype_of, is_array, is_foreign, operand, result_dtype, target
 
 
 @native
@@ -46,6 +46,8 @@ def _tolerances_finite(*values: Any) -> bool:
 
 @native
 def allclose(a: Any, b: Any, rtol: Any = 1.0e-5, atol: Any = 1.0e-8, equal_nan: bool = False) -> bool:
+    if is_foreign(a) or is_foreign(b):
+        raise Unsupported("an array of another class")
     return bool(isclose(a, b, rtol=rtol, atol=atol, equal_nan=equal_nan).all())
 
 
@@ -75,7 +77,12 @@ def array_equiv(a1: Any, a2: Any) -> bool:
 
 @native
 def isreal(x: Any) -> Any:
-    return _core.equal(imag(x), 0)
+    if is_foreign(x):
+        raise Unsupported("an array of another class")
+    part = imag(x)
+    if not is_array(part) and numpy.asarray(part).dtype.kind not in "biufc":
+        raise Unsupported("elements that are compared only by NumPy")
+    return _core.equal(part, 0) if is_array(part) else part == 0
 
 
 @native
@@ -92,12 +99,12 @@ def _zeros(x: ndarray) -> Any:
 
 @native
 def real(val: Any) -> Any:
-    return val.real if hasattr(val, "real") else operand(val).real
+    return val.real if type(val) is ndarray or (hasattr(val, "real") and not is_foreign(val)) else operand(val).real
 
 
 @native
 def imag(val: Any) -> Any:
-    return val.imag if hasattr(val, "imag") else operand(val).imag
+    return val.imag if type(val) is ndarray or (hasattr(val, "imag") and not is_foreign(val)) else operand(val).imag
 
 
 @native
@@ -117,6 +124,8 @@ def iscomplexobj(x: Any) -> bool:
 
 @native
 def isrealobj(x: Any) -> bool:
+    if is_foreign(x):
+        raise Unsupported("an array of another class")
     return not iscomplexobj(x)
 
 

@@ -64,7 +64,12 @@ class flatiter:
         key = key.copy() if isinstance(key, flatiter) else key
         plain = type(value) in (bool, int, float, complex, Scalar) or isinstance(value, numpy.generic)
         if plain and self._base.flags.c_contiguous and self._is_plain(key):
-            self._base.reshape(-1)[key] = value
+            try:
+                self._base.reshape(-1)[key] = value
+            except ValueError:
+                if self._base.flags.writeable:
+                    raise
+                raise ValueError("underlying array is read-only") from None
         else:
             visit = Visit()
             to_numpy(self._base).flat[visit.to_host(key)] = visit.to_host(value)
@@ -96,7 +101,13 @@ class flatiter:
 
 
 def _set_flat(self: ndarray, value: Any) -> None:
+    if not self.flags.writeable:
+        raise ValueError("array is read-only")
     flatiter(self)[:] = value
+
+
+def _keep_flat(self: ndarray) -> None:
+    raise AttributeError("Cannot delete array flat iterator")
 
 
 def repeat(self: ndarray, /, repeats: Any, axis: Any = None) -> Any:
@@ -109,10 +120,6 @@ def round(self: ndarray, /, decimals: Any = 0, out: Any = None) -> Any:
 
 def trace(self: ndarray, /, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: Any = None) -> Any:
     return _reductions.trace(self, offset, axis1, axis2, dtype, out)
-
-
-def ptp(self: ndarray, /, axis: Any = None, out: Any = None, keepdims: Any = False) -> Any:
-    return _reductions.ptp(self, axis, out, keepdims)
 
 
 def dot(self: ndarray, /, b: Any, out: Any = None) -> Any:
@@ -189,7 +196,7 @@ def _str(self: ndarray, /) -> str:
     return array_str(self)
 
 
-_COMPOSED = (repeat, round, trace, ptp, dot, conjugate, clip, compress, choose, put, getfield, setfield, dump, dumps)
+_COMPOSED = (repeat, round, trace, dot, conjugate, clip, compress, choose, put, getfield, setfield, dump, dumps)
 
 
 def attach() -> None:
@@ -202,7 +209,7 @@ def attach() -> None:
         method.__name__, method.__qualname__ = name, f"ndarray.{name}"
         setattr(ndarray, name, method)
     _add("stencil_hint", stencil_hint)
-    _add("flat", property(flatiter, _set_flat, doc=numpy.ndarray.flat.__doc__))
+    _add("flat", property(flatiter, _set_flat, _keep_flat, doc=numpy.ndarray.flat.__doc__))
     for name in dir(ndarray):
         if not name.startswith("_"):
             native_names.add(f"ndarray.{name}")

@@ -85,7 +85,9 @@ def nancumprod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> 
 
 
 def _extreme(a: Any, reduce: Any, axis: Any, out: Any, chosen: dict[str, Any]) -> Any:
-    a = operand(a)
+    source, a = a, operand(a)
+    if chosen and chosen.keys() != {"keepdims"} and not isinstance(source, ndarray | numpy.ndarray):
+        raise Unsupported("what NumPy fills in for NaN where no array is given")
     if out is None and not chosen:
         made = reduce(a, axis)
         if isinstance(made, numpy.floating) and made == made:
@@ -94,7 +96,8 @@ def _extreme(a: Any, reduce: Any, axis: Any, out: Any, chosen: dict[str, Any]) -
         made = reduce(a, axis=axis, out=target(out), **chosen)
     # The warning needs the values, so this is a sync point.
     if a.dtype.kind in "fc" and _core.isnan(made).any():
-        warnings.warn("All-NaN slice encountered", RuntimeWarning, stacklevel=4)
+        what = "slice" if isinstance(source, ndarray | numpy.ndarray) else "axis"
+        warnings.warn(f"All-NaN {what} encountered", RuntimeWarning, stacklevel=4)
     return made
 
 
@@ -154,7 +157,8 @@ def _divided(total: Any, count: Any, out: Any = None) -> Any:
             return _core.divide(total, count, out=out, casting="unsafe")
         if isinstance(total, ndarray):
             return _core.divide(total, count, out=total, casting="unsafe")
-        return _core.divide(total, count.astype(total.real.dtype))
+        # As wide as the count, which a half float does not hold.
+        return _core.divide(total, count).astype(total.dtype, copy=False)
 
 
 @native
@@ -211,7 +215,7 @@ def nanstd(
     mean: Any = NoValue,
     correction: Any = NoValue,
 ) -> Any:
-    made = nanvar(a, axis, dtype, out, ddof, keepdims, where=where, mean=mean, correction=correction)
+    made = nanvar(operand(a), axis, dtype, out, ddof, keepdims, where=where, mean=mean, correction=correction)
     if isinstance(made, ndarray):
         return _core.sqrt(made, out=made)
     return _core.sqrt(made)

@@ -15,6 +15,7 @@ __all__ = [
     "dtype_of",
     "holds",
     "is_array",
+    "is_foreign",
     "normalize_axis_index",
     "normalize_axis_tuple",
     "operand",
@@ -28,6 +29,14 @@ NoValue: Any = numpy._NoValue
 def is_array(x: Any) -> bool:
     """Whether `x` is one of our arrays or scalars, so that what is made of it may stay deferred."""
     return type(x) is Scalar or isinstance(x, ndarray)
+
+
+def is_foreign(x: Any) -> bool:
+    """Whether `x` is an array of another class, which may have functions of its own for NumPy's."""
+    kind = type(x)
+    if kind is ndarray or kind is numpy.ndarray:
+        return False
+    return hasattr(kind, "__array_function__") and not is_array(x)
 
 
 def operand(x: Any) -> ndarray:

@@ -53,6 +53,8 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
         left, right = list(range(-count, 0)), list(range(count))
     over_a = [left] if isinstance(left, int | numpy.integer) else list(left)
     over_b = [right] if isinstance(right, int | numpy.integer) else list(right)
+    if any(len(set(over)) < len(over) for over in (over_a, over_b)):
+        raise ValueError("duplicate axes are not allowed in tensordot")
     if len(over_a) != len(over_b):
         raise ValueError("shape-mismatch for sum")
     if any(not -x.ndim <= i < x.ndim for x, at in ((a, over_a), (b, over_b)) for i in at):
@@ -86,7 +88,8 @@ def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axi
     made = _core.empty((*numpy.broadcast_shapes(a.shape[:-1], b.shape[:-1]), 3), dtype=kind)
     for i in range(3):
         j, k = (i + 1) % 3, (i + 2) % 3
-        made[..., i] = a[..., j] * b[..., k] - a[..., k] * b[..., j]
+        # Arrays, even of no axes: whole numbers that overflow do so without a word.
+        made[..., i] = operand(a[..., j] * b[..., k]) - operand(a[..., k] * b[..., j])
     return moveaxis(made, -1, normalize_axis_index(axisc, made.ndim, "axisc"))
 
 

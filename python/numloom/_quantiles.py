@@ -105,8 +105,18 @@ def _mix(before: Any, after: Any, share: Any) -> Any:
     apart = after - before
     if isinstance(share, float):
         return after - apart * (1 - share) if share >= 0.5 else before + apart * share
-    share = _core.asarray(share)
-    return _core.where(share >= 0.5, after - apart * (1 - share), before + apart * share)
+    return _core.where(share >= 0.5, after - apart * _core.asarray(1 - share), before + apart * _core.asarray(share))
+
+
+def _mix_weakly(before: Any, after: Any, share: Host) -> Any:
+    """`_mix` where each share is a number of Python's, so that the values keep their type."""
+    apart, kind = after - before, after.dtype
+    late = after - apart * _core.asarray((1 - share).astype(kind))
+    return _core.where(share >= 0.5, late, before + apart * _core.asarray(share.astype(kind)))
+
+
+def _axes(a: ndarray, axis: Any) -> tuple[int, ...]:
+    return tuple(range(a.ndim)) if axis is None else normalize_axis_tuple(axis, a.ndim)
 
 
 def _sampled(a: ndarray, axis: Any) -> tuple[ndarray, tuple[int, ...]]:
@@ -212,9 +222,14 @@ def _quantile(a: Any, shares: tuple[Host, bool], axis: Any, out: Any, method: An
     if not q.size:
         raise Unsupported("no quantiles")
     if weights is not None:
-        found, axes = _weighted(a, operand(weights), q, axis, method)
-        # NumPy answers an array here, even of no dimensions.
-        return operand(_finished(found, q.ndim, axes, a.ndim, keepdims, out))
+        if method != "inverted_cdf":
+            raise Unsupported("an error that NumPy words")
+        if axis is not None:
+            axis = normalize_axis_tuple(axis, a.ndim, "axis")
+        found, axes, nan = _weighted(a, operand(weights), q, axis)
+        made = _finished(found, q.ndim, axes, a.ndim, keepdims, out)
+        # NumPy answers an array here, even of no dimensions, but for the NaN that it found last.
+        return made if found.ndim == 0 and nan.any() else operand(made)
     flat, axes = _sampled(a, axis)
     n = flat.shape[0]
     find = _places if q.size <= _FEW else _places.__wrapped__
@@ -228,15 +243,20 @@ def _quantile(a: Any, shares: tuple[Host, bool], axis: Any, out: Any, method: An
         lengthened = share.reshape(share.shape + (1,) * (flat.ndim - 1))
         result = operand(_mix(lower, upper, float(share) if weak else lengthened))
     if flat.dtype.kind == "f":
-        result = _core.where(_core.isnan(found[-1]), found[-1].astype(result.dtype), result)
+        last = found[-1]
+        if result.ndim == 0 and result.dtype != last.dtype and out is None and _core.isnan(last):
+            # NumPy's answer then is this element, in the type of the elements.
+            result = operand(last)
+        else:
+            result = _core.where(_core.isnan(last), last.astype(result.dtype), result)
     return _finished(result, q.ndim, axes, a.ndim, keepdims, out)
 
 
-def _weighted(a: ndarray, weights: ndarray, q: Host, axis: Any, method: Any) -> tuple[Any, tuple[int, ...]]:
-    """Where the weights of what is smaller first reach each share of all weights, and the axes that went."""
+def _weighted(a: ndarray, weights: ndarray, q: Host, axis: Any) -> tuple[Any, tuple[int, ...], Any]:
+    """Where the weights of what is smaller first reach each share of all weights, the axes that went, where NaN is."""
     flat, axes = _sampled(a, axis)
     along = len(axes) == 1 and weights.shape == (a.shape[axes[0]],)
-    if method != "inverted_cdf" or weights.dtype.kind not in "iuf" or not (along or weights.shape == a.shape):
+    if weights.dtype.kind not in "iuf" or not (along or weights.shape == a.shape):
         raise Unsupported("an error that NumPy words")
     places = _core.sorting_places(flat, 0)
     ordered = take_along_axis(flat, places, 0)
@@ -257,9 +277,10 @@ def _weighted(a: ndarray, weights: ndarray, q: Host, axis: Any, method: Any) -> 
         short = reached < _core.asarray(q.reshape(-1, *(1,) * flat.ndim))
         found = take_along_axis(ordered, _core.minimum(short.sum(axis=1), flat.shape[0] - 1), 0)
         found = found.reshape(q.shape + flat.shape[1:])
+    nan = _core.isnan(ordered[-1])
     if a.dtype.kind == "f":
-        found = _core.where(_core.isnan(ordered[-1]), ordered[-1], found)
-    return operand(found), axes
+        found = _core.where(nan, ordered[-1], found)
+    return operand(found), axes, nan
 
 
 def _without_nan(a: ndarray) -> ndarray:
@@ -284,8 +305,7 @@ def nanmedian(a: Any, axis: Any = None, out: Any = None, overwrite_input: Any = 
     a, out = _real(a), target(out)
     if a.dtype.kind != "f":
         return median(a, axis, out, False, bool(keepdims) and keepdims is not NoValue)
-    if axis is None or a.ndim == 1:
-        _, axes = _sampled(a, axis)
+    if len(axes := _axes(a, axis)) == a.ndim:
         return _finished(_median(_without_nan(a)), 0, axes, a.ndim, keepdims, out)
     ordered, counts, axes = _sorted_lanes(a, axis)
     middles = _core.asarray(numpy.stack(((counts - 1) // 2, counts // 2)))
@@ -332,19 +352,39 @@ def _nanquantile(
     a, (q, weak) = _real(a), shares
     if weights is not None or not q.size:
         raise Unsupported("weights beside NaN")
-    if a.dtype.kind != "f":
+    axes = _axes(a, axis)
+    turned = q.ndim == 2 and len(axes) not in (1, a.ndim)
+    if a.dtype.kind != "f" and not turned:
         return _quantile(a, shares, axis, out, method, keepdims, None)
-    if axis is None or a.ndim == 1:
-        _, axes = _sampled(a, axis)
-        found = operand(_quantile(_without_nan(a), shares, None, None, method, False, None))
-        return _finished(found, q.ndim, axes, a.ndim, keepdims, out)
-    ordered, counts, axes = _sorted_lanes(a, axis)
-    wide = q.reshape(-1, *(1,) * counts.ndim)
-    before, after, share = _neighbours(method, counts, wide)
-    lower = take_along_axis(ordered, _core.asarray(before), 0)
-    if share is None:
-        result = lower
+    if a.dtype.kind != "f":
+        result = operand(_quantile(a, shares, axis, None, method, False, None))
+    elif len(axes) == a.ndim:
+        result = operand(_quantile(_without_nan(a), shares, None, None, method, False, None))
     else:
-        share = share.astype(ordered.dtype) if weak else share
-        result = operand(_mix(lower, take_along_axis(ordered, _core.asarray(after), 0), share))
-    return _finished(result.reshape(q.shape + counts.shape), q.ndim, axes, a.ndim, keepdims, out)
+        result = _of_lanes(*_sorted_lanes(a, axis)[:2], q, weak, method)
+    if turned:
+        # The first of the quantiles' axes comes last where NumPy has put several axes into one.
+        result = result.transpose(*range(1, result.ndim), 0)
+    return _finished(result, q.ndim, axes, a.ndim, keepdims, out)
+
+
+def _of_lanes(ordered: ndarray, counts: Host, q: Host, weak: bool, method: Any) -> ndarray:
+    """The quantiles of sorted lanes, of which the first `counts` elements are numbers."""
+    before, after, share = _neighbours_of_lanes(method, counts, q.ravel())
+    result = take_along_axis(ordered, _core.asarray(before), 0)
+    if share is not None:
+        mix = _mix_weakly if weak else _mix
+        result = operand(mix(result, take_along_axis(ordered, _core.asarray(after), 0), share))
+    return result.reshape(q.shape + counts.shape)
+
+
+def _neighbours_of_lanes(method: str, counts: Host, q: Host) -> tuple[Host, Host, Host | None]:
+    """`_neighbours`, for lanes of these many numbers each."""
+    if q.dtype.kind != "f" or q.dtype == numpy.float64:
+        return _neighbours(method, counts, q.reshape(-1, *(1,) * counts.ndim))
+    # Beside an array of counts these quantiles would not keep their precision.
+    different, which = numpy.unique(counts, return_inverse=True)
+    found = zip(*[_neighbours(method, int(n), q) for n in different])
+    which = which.reshape(counts.shape)
+    before, after, share = (None if each[0] is None else numpy.stack(each, axis=1)[:, which] for each in found)
+    return before, after, share  # type: ignore[return-value]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import builtins
 import math
 from typing import Any
 
 import numpy
 
 from . import _core
-from ._core import Unsupported
+from ._core import Unsupported, ndarray
 from ._fallback import native
 from ._operands import NoValue, normalize_axis_index, normalize_axis_tuple, operand, target
 
@@ -61,7 +62,7 @@ def max(
 def amax(
     a: Any, axis: Any = None, out: Any = None, keepdims: Any = NoValue, initial: Any = NoValue, where: Any = NoValue
 ) -> Any:
-    return max(a, axis, out, keepdims, initial, where)
+    return operand(a).max(axis=axis, out=target(out), **given(keepdims=keepdims, initial=initial, where=where))
 
 
 @native
@@ -75,7 +76,7 @@ def min(
 def amin(
     a: Any, axis: Any = None, out: Any = None, keepdims: Any = NoValue, initial: Any = NoValue, where: Any = NoValue
 ) -> Any:
-    return min(a, axis, out, keepdims, initial, where)
+    return operand(a).min(axis=axis, out=target(out), **given(keepdims=keepdims, initial=initial, where=where))
 
 
 @native
@@ -92,7 +93,30 @@ def all(a: Any, axis: Any = None, out: Any = None, keepdims: Any = NoValue, *, w
 def mean(
     a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = NoValue, *, where: Any = NoValue
 ) -> Any:
-    return operand(a).mean(axis=axis, dtype=dtype, out=target(out), **given(keepdims=keepdims, where=where))
+    a = operand(a)
+    if not a.size:
+        _leave_warnings(a)
+    return a.mean(axis=axis, dtype=dtype, out=target(out), **given(keepdims=keepdims, where=where))
+
+
+def _leave_warnings(a: ndarray) -> None:
+    """NumPy names the warnings of these types for the ufunc where ours are named for scalars."""
+    if a.dtype.char in "efF":
+        raise Unsupported("warnings that NumPy words")
+
+
+_LARGEST_HALF = 65504
+
+
+def _half_var(a: ndarray, axis: Any, ddof: Any, keepdims: Any) -> Any:
+    """The variance of more half floats than a half float counts: as in NumPy, only its divisions are wider."""
+    chosen = {"axis": axis, "keepdims": True}
+    total = operand(a.sum(**chosen))
+    n = a.size // total.size
+    apart = a - (total.astype(numpy.float64) / n).astype(a.dtype)
+    chosen["keepdims"] = bool(keepdims) and keepdims is not NoValue
+    made = operand((apart * apart).sum(**chosen)).astype(numpy.float64) / builtins.max(n - ddof, 0)
+    return made.astype(a.dtype)
 
 
 @native
@@ -112,8 +136,13 @@ def var(
         if ddof != 0:
             raise ValueError("ddof and correction can't be provided simultaneously.")
         ddof = correction
+    a = operand(a)
+    if a.size <= ddof:
+        _leave_warnings(a)
+    if a.size > _LARGEST_HALF and a.dtype.char == "e" and dtype is out is None and where is mean is NoValue:
+        return _half_var(a, axis, ddof, keepdims)
     chosen = given(keepdims=keepdims, where=where, mean=mean)
-    return operand(a).var(axis=axis, dtype=dtype, out=target(out), ddof=ddof, **chosen)
+    return a.var(axis=axis, dtype=dtype, out=target(out), ddof=ddof, **chosen)
 
 
 @native
@@ -133,8 +162,13 @@ def std(
         if ddof != 0:
             raise ValueError("ddof and correction can't be provided simultaneously.")
         ddof = correction
+    a = operand(a)
+    if a.size <= ddof:
+        _leave_warnings(a)
+    if a.size > _LARGEST_HALF and a.dtype.char == "e" and dtype is out is None and where is mean is NoValue:
+        return _core.sqrt(_half_var(a, axis, ddof, keepdims))
     chosen = given(keepdims=keepdims, where=where, mean=mean)
-    return operand(a).std(axis=axis, dtype=dtype, out=target(out), ddof=ddof, **chosen)
+    return a.std(axis=axis, dtype=dtype, out=target(out), ddof=ddof, **chosen)
 
 
 @native

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import operator
 from typing import Any
 
 import numpy
@@ -19,7 +20,7 @@ from ._operands import is_array, normalize_axis_index, normalize_axis_tuple, ope
 def round(a: Any, decimals: Any = 0, out: Any = None) -> Any:
     a, out = operand(a), target(out)
     scalar = a.ndim == 0 and out is None
-    made = _rounded(a, decimals, out)
+    made = _rounded(a, decimals if type(decimals) is int else operator.index(decimals), out)
     return made[()] if scalar and isinstance(made, ndarray) else made
 
 
@@ -52,7 +53,7 @@ def _rounded(a: ndarray, decimals: int, out: Any) -> Any:
 
 @native
 def around(a: Any, decimals: Any = 0, out: Any = None) -> Any:
-    return round(a, decimals, out)
+    return round(operand(a), decimals, target(out))
 
 
 @native
@@ -184,7 +185,9 @@ def _one_sided(near: Any, far: Any) -> tuple[Any, Any, Any]:
 @native
 def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
     y = operand(y)
-    axis = normalize_axis_index(axis, y.ndim)
+    if not isinstance(axis, int | numpy.integer) or not -y.ndim <= axis < y.ndim:
+        raise Unsupported("an error that NumPy words")
+    axis %= y.ndim
     step = dx
     if x is not None:
         x = operand(x)

@@ -33,9 +33,13 @@ def memory() -> Any:
 
 
 def _at_exit() -> None:
-    """Finishes what is pending. A failure that nobody has read about is told, and ends the process with status 1."""
+    """Finishes what is pending, unless the program was ended by Ctrl-C or one comes meanwhile.
+
+    A failure that nobody has read about is told, and ends the process with status 1.
+    """
+    stopped = getattr(sys, "last_type", None) is KeyboardInterrupt and not hasattr(sys, "ps1")
     try:
-        _core._shutdown()
+        _core._shutdown(stopped)
     except Exception as e:
         _profile.finish()
         sys.stdout.flush()

@@ -146,23 +146,23 @@ def _row_order(rows: ndarray) -> ndarray:
 
 @native
 def unique_all(x: Any) -> Any:
-    return _numpy_sets.UniqueAllResult(*unique(x, True, True, True, equal_nan=False))
+    return _numpy_sets.UniqueAllResult(*unique(operand(x), True, True, True, equal_nan=False))
 
 
 @native
 def unique_counts(x: Any) -> Any:
-    return _numpy_sets.UniqueCountsResult(*unique(x, return_counts=True, equal_nan=False))
+    return _numpy_sets.UniqueCountsResult(*unique(operand(x), return_counts=True, equal_nan=False))
 
 
 @native
 def unique_inverse(x: Any) -> Any:
-    return _numpy_sets.UniqueInverseResult(*unique(x, return_inverse=True, equal_nan=False))
+    return _numpy_sets.UniqueInverseResult(*unique(operand(x), return_inverse=True, equal_nan=False))
 
 
 @native
 def unique_values(x: Any) -> Any:
     """As NumPy's; the values are sorted."""
-    return unique(x, equal_nan=False)
+    return unique(operand(x), equal_nan=False)
 
 
 @native
@@ -250,7 +250,7 @@ def isin(element: Any, test_elements: Any, assume_unique: Any = False, invert: A
         ordered = _core.sorted(tests.astype(common, copy=False), 0, False)
         places = searchsorted(ordered, element)
         found = ordered[_core.minimum(places, tests.size - 1)] == element
-    return _core.logical_not(found) if invert else found
+    return operand(_core.logical_not(found) if invert else found)
 
 
 def _in_table(element: ndarray, tests: ndarray, asked: bool) -> Any:

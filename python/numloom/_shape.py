@@ -14,15 +14,15 @@ from . import _core
 from ._core import Unsupported, ndarray
 from ._creation import arange, array
 from ._fallback import direct, native, on_host
-from ._operands import normalize_axis_index, normalize_axis_tuple, operand
+from ._operands import is_foreign, normalize_axis_index, normalize_axis_tuple, operand
 
 
 @native
 def reshape(a: Any, /, shape: Any, order: Any = "C", *, copy: bool | None = None) -> Any:
     a = operand(a)
     if copy is True:
-        return a.copy().reshape(shape, order=order)
-    made = a.reshape(shape, order=order)
+        return reshape(a.copy(), shape, order)
+    made = a.reshape(a.shape if shape is None else shape, order=order)
     if copy is False and a.size and not numpy.may_share_memory(_core.to_numpy(made), _core.to_numpy(a)):
         raise ValueError("Unable to avoid creating a copy while reshaping.")
     return made
@@ -113,7 +113,10 @@ def expand_dims(a: Any, axis: Any) -> Any:
 def broadcast_to(array: Any, shape: Any, subok: bool = False) -> Any:
     a = operand(array)
     shape = tuple(shape) if numpy.iterable(shape) else (shape,)
-    return _core.broadcast_to(a, shape)
+    try:
+        return _core.broadcast_to(a, shape)
+    except ValueError:
+        raise Unsupported("an error that NumPy words") from None
 
 
 @native
@@ -176,9 +179,9 @@ def flip(m: Any, axis: Any = None) -> Any:
     return on_host(numpy.flip, "flip", (m, axis), {})
 
 
-def _flipped(m: ndarray, axis: Any) -> ndarray:
+def _flipped(m: ndarray, axis: Any) -> Any:
     axes = range(m.ndim) if axis is None else normalize_axis_tuple(axis, m.ndim)
-    return m[tuple(slice(None, None, -1) if i in axes else slice(None) for i in range(m.ndim))] if m.ndim else m
+    return m[tuple(slice(None, None, -1) if i in axes else slice(None) for i in range(m.ndim))]
 
 
 @native
@@ -300,6 +303,8 @@ def tile(A: Any, reps: Any) -> Any:
     ndim = max(a.ndim, len(counts))
     sizes = (1,) * (ndim - a.ndim) + a.shape
     counts = (1,) * (ndim - len(counts)) + counts
+    if not a.size:  # a negative count of nothing is nothing
+        return a.reshape([count * size for count, size in zip(counts, sizes)])
     wide = a.reshape([side for size in sizes for side in (1, size)])
     made = _core.empty([count * size for count, size in zip(counts, sizes)], dtype=a.dtype)
     made.reshape([side for count, size in zip(counts, sizes) for side in (count, size)])[...] = wide
@@ -339,12 +344,13 @@ def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> Any:
 
 @native
 def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> Any:
+    a = operand(ary)
     try:
         len(indices_or_sections)
     except TypeError:
-        if operand(ary).shape[axis] % indices_or_sections:
+        if a.shape[axis] % indices_or_sections:
             raise ValueError("array split does not result in an equal division") from None
-    return array_split(ary, indices_or_sections, axis)
+    return array_split(a, indices_or_sections, axis)
 
 
 def _split_along(ary: Any, indices_or_sections: Any, least: int, axis: int, name: str) -> Any:
@@ -370,11 +376,12 @@ def dsplit(ary: Any, indices_or_sections: Any) -> Any:
 
 @native
 def unstack(x: Any, /, *, axis: int = 0) -> Any:
+    if not hasattr(x, "ndim"):
+        raise Unsupported("an error that NumPy words")
     x = operand(x)
     if x.ndim == 0:
         raise ValueError("Input array must be at least 1-d.")
-    front = (slice(None),) * normalize_axis_index(axis, x.ndim)
-    return tuple(x[(*front, i, ...)] for i in range(x.shape[axis]))
+    return tuple(x if axis == 0 else moveaxis(x, axis, 0))
 
 
 @native
@@ -384,18 +391,24 @@ def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
 
 @direct
 def ndim(a: Any) -> int:
-    return a.ndim if hasattr(a, "ndim") else numpy.ndim(a)
+    if type(a) is ndarray or (hasattr(a, "ndim") and not is_foreign(a)):
+        return a.ndim
+    return numpy.ndim(a)
 
 
 @direct
 def shape(a: Any) -> tuple[int, ...]:
-    return a.shape if hasattr(a, "shape") else numpy.shape(a)
+    if type(a) is ndarray or (hasattr(a, "shape") and not is_foreign(a)):
+        return a.shape
+    return numpy.shape(a)
 
 
 @direct
 def size(a: Any, axis: Any = None) -> int:
     if axis is None and type(a) is ndarray:
         return a.size
+    if is_foreign(a):
+        return numpy.size(a, axis)
     a = a if hasattr(a, "shape") else numpy.asarray(a)
     axes: Sequence[int] = range(a.ndim) if axis is None else normalize_axis_tuple(axis, a.ndim)
     return math.prod(a.shape[i] for i in axes)

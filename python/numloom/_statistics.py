@@ -105,9 +105,9 @@ def _check(weights: ndarray, count: int, name: str) -> None:
 
 @native
 def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None) -> Any:
-    c = operand(cov(x, y, rowvar, dtype=dtype))
+    c = operand(cov(operand(x), None if y is None else operand(y), rowvar, dtype=dtype))
     if c.ndim == 0:
-        return c[()] / c[()]
+        return _core.divide(c, c)
     spread = _core.sqrt(c.diagonal().real)
     c /= spread[:, None]
     c /= spread[None, :]

@@ -298,7 +298,8 @@ def savetxt(
 
 def _pattern(rows: Any, fmt: Any, delimiter: Any) -> str:
     """The format of a line; `Unsupported` for what NumPy refuses, and for numbers in several parts."""
-    if rows.ndim not in (1, 2) or rows.dtype.char not in "?bBhHiIlLqQefd" or type(delimiter) is not str:
+    plain = rows.dtype.char in "?bBhHiIlLqQefd" and rows.dtype.isnative
+    if rows.ndim not in (1, 2) or not plain or type(delimiter) is not str:
         raise Unsupported("no table of plain numbers")
     columns = 1 if rows.ndim == 1 else rows.shape[1]
     if type(fmt) in (list, tuple):

@@ -67,19 +67,19 @@ class _Column:
 
     def __init__(self, shape: tuple[int, ...], dtype: numpy.dtype[Any]) -> None:
         self._dtype = dtype
-        # The length of texts is that of the longest, which is not known.
-        self._parts: list[tuple[Any, Any]] | None = [] if dtype.kind in "USV" else None
+        # The length of texts is that of the longest, and the unit of dates the finest: not known before the end.
+        self._open = dtype.kind in "USVMm"
         try:
             self._made: Any = _core.empty(shape, dtype)
         except Unsupported:
-            self._made = numpy.empty(shape, object if self._parts is not None else dtype)
+            self._made = numpy.empty(shape, object if self._open else dtype)
 
     def put(self, box: tuple[Any, ...], result: Any) -> None:
-        self._made[box] = result if self._parts is not None else numpy.asanyarray(result, dtype=self._dtype)
+        self._made[box] = result if self._open else numpy.asanyarray(result, dtype=self._dtype)
 
     @property
     def whole(self) -> Any:
-        return self._made if self._parts is None else self._made.astype(self._dtype)
+        return self._made.astype(self._dtype) if self._open else self._made
 
 
 def fromiter(iter: Any, dtype: Any, count: int = -1, *, like: Any = None) -> Any:

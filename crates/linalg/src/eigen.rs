@@ -1,7 +1,7 @@
 //! Eigenvalues and vectors of Hermitian matrices, of which one triangle is read.
 
 use crate::batch::Call;
-use crate::matrix::{Field, failed, is_finite, load, store, store_run, typed};
+use crate::matrix::{Field, failed, is_finite, keep_triangle, load, store, store_run, typed};
 use crate::tridiagonal;
 use faer::diag::Diag;
 use faer::dyn_stack::{MemBuffer, MemStack};
@@ -18,7 +18,7 @@ use numloom_library::LibraryError;
 
 pub const NOT_CONVERGED: &str = "Eigenvalues did not converge";
 
-/// The values, from small to large. Reads the lower triangle.
+/// The values, from small to large. Reads the lower triangle, which is all there is.
 fn factor<T: Field>(a: &Mat<T>, vectors: Option<&mut Mat<T>>, par: Par) -> Result<Diag<T>, LibraryError> {
     let n = a.nrows();
     let mut values = Diag::<T>::zeros(n);
@@ -91,9 +91,16 @@ impl Hermitian for c64 {
     }
 }
 
+/// The lower triangle, or the upper one turned over. Nothing is known of the other one, nor of the imaginary parts of the
+/// diagonal.
 unsafe fn lower_triangle<T: Field>(call: &Call<'_>) -> Mat<T> {
     let a = load::<T>(&call.ins[0]);
-    if call.option { a.adjoint().to_owned() } else { a }
+    let mut a = if call.option { a.adjoint().to_owned() } else { a };
+    keep_triangle(a.as_mut(), true);
+    for i in 0..a.nrows() {
+        a[(i, i)] = T::from_parts(a[(i, i)].parts().0, 0.0);
+    }
+    a
 }
 
 pub unsafe fn eigh(call: &Call<'_>) -> Result<(), LibraryError> {

@@ -3,6 +3,7 @@
 
 mod batch;
 mod cholesky;
+mod complex_qr;
 mod eigen;
 mod gang;
 mod general_eigen;

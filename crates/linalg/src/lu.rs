@@ -155,7 +155,12 @@ impl<T: Field> Pivots<T> {
         let (sign, log) = self.fold((self.sign(), 0.0), zero, |(sign, log), pivot| {
             let (re, im) = pivot.parts();
             let size = re.hypot(im);
-            (sign * T::from_parts(re / size, im / size), log + size.ln())
+            // Of real numbers only those below zero have another sign: not NaN.
+            let unit = match T::IS_REAL {
+                true => T::from_parts(if re < 0.0 { -1.0 } else { 1.0 }, 0.0),
+                false => T::from_parts(re / size, im / size),
+            };
+            (sign * unit, log + size.ln())
         });
         store_run([sign], &views[0]);
         store_run([log], &views[1]);

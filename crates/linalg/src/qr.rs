@@ -1,6 +1,7 @@
 //! QR factorisations by Householder reflections.
 
 use crate::batch::Call;
+use crate::complex_qr;
 use crate::matrix::{Field, keep_triangle, load, rows_and_columns, store, typed};
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::householder::{
@@ -8,7 +9,7 @@ use faer::linalg::householder::{
     apply_block_householder_sequence_on_the_left_in_place_with_conj,
 };
 use faer::linalg::qr::no_pivoting::factor::{qr_in_place, qr_in_place_scratch, recommended_block_size};
-use faer::{Conj, Mat, Par};
+use faer::{Conj, Mat, Par, c64};
 use numloom_library::LibraryError;
 
 /// The reflections below the diagonal with R above it, and their coefficients block by block.
@@ -30,6 +31,14 @@ unsafe fn store_r<T: Field>(factors: &Mat<T>, view: &numloom_library::RawView) {
 
 /// Q with as many columns as its view has, R with as many rows as its view.
 pub unsafe fn qr(call: &Call<'_>) -> Result<(), LibraryError> {
+    if call.outs[0].dtype.is_complex() {
+        let mut factors = load::<c64>(&call.ins[0]);
+        let tau = complex_qr::reflect(&mut factors);
+        let columns = rows_and_columns(&call.outs[0]).1;
+        store::<c64>(complex_qr::unitary(&factors, &tau, columns).as_ref(), &call.outs[0]);
+        store_r(&factors, &call.outs[1]);
+        return Ok(());
+    }
     typed!(call.outs[0].dtype, T => {
         let (factors, coefficients) = reflect(load::<T>(&call.ins[0]), call.par);
         let (m, columns) = rows_and_columns(&call.outs[0]);
@@ -54,6 +63,12 @@ pub unsafe fn qr(call: &Call<'_>) -> Result<(), LibraryError> {
 }
 
 pub unsafe fn r_only(call: &Call<'_>) -> Result<(), LibraryError> {
+    if call.outs[0].dtype.is_complex() {
+        let mut factors = load::<c64>(&call.ins[0]);
+        complex_qr::reflect(&mut factors);
+        store_r(&factors, &call.outs[0]);
+        return Ok(());
+    }
     typed!(call.outs[0].dtype, T => {
         let (factors, _) = reflect(load::<T>(&call.ins[0]), call.par);
         store_r(&factors, &call.outs[0]);

@@ -49,9 +49,11 @@ fn _after_fork() {
     numloom_runtime::lost::after_fork();
 }
 
+/// Ends the runtime: `drop` says that nobody wants what is pending any more, as Ctrl-C does while it is waited for.
 #[pyfunction]
-fn _shutdown(py: Python<'_>) -> PyResult<()> {
-    py.detach(record::shutdown).map_err(|e| errors::raise(py, e))
+fn _shutdown(py: Python<'_>, drop: bool) -> PyResult<()> {
+    let interrupted = || Python::attach(|py| py.check_signals().is_err());
+    py.detach(|| record::shutdown(drop, interrupted)).map_err(|e| errors::raise(py, e))
 }
 
 pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -1,6 +1,7 @@
 //! `ndarray.flags`.
 
 use crate::handle::{self, NdArray};
+use crate::layout::Truth;
 use crate::numpy_api::api;
 use numloom_ir::View;
 use pyo3::exceptions::{PyKeyError, PyValueError};
@@ -90,8 +91,8 @@ impl Flags {
     }
 
     #[setter(writeable)]
-    fn change_writeable(&self, py: Python<'_>, on: bool) -> PyResult<()> {
-        self.set_writeable(py, on)
+    fn change_writeable(&self, py: Python<'_>, on: Truth) -> PyResult<()> {
+        self.set_writeable(py, on.0)
     }
 
     #[getter]
@@ -110,7 +111,8 @@ impl Flags {
         self.read(py, name)?.ok_or_else(|| PyKeyError::new_err("Unknown flag"))
     }
 
-    fn __setitem__(&self, py: Python<'_>, name: &str, on: bool) -> PyResult<()> {
+    fn __setitem__(&self, py: Python<'_>, name: &str, on: Truth) -> PyResult<()> {
+        let on = on.0;
         match name {
             "WRITEABLE" | "W" => self.set_writeable(py, on),
             "ALIGNED" | "A" if on => Ok(()),

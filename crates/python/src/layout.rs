@@ -49,6 +49,18 @@ impl<'py> FromPyObject<'_, 'py> for CopyArg {
     }
 }
 
+/// An argument of which only the truth counts: NumPy takes 0 and 1 for these, too.
+#[derive(Clone, Copy)]
+pub struct Truth(pub bool);
+
+impl<'py> FromPyObject<'_, 'py> for Truth {
+    type Error = PyErr;
+
+    fn extract(obj: pyo3::Borrowed<'_, 'py, PyAny>) -> PyResult<Truth> {
+        obj.is_truthy().map(Truth)
+    }
+}
+
 /// The `copy=` argument of `astype`: a truth value.
 pub struct CastCopy(pub bool);
 

@@ -3,7 +3,7 @@
 use crate::convert;
 use crate::handle::{self, NdArray};
 use crate::index::{check_new_size, copy_as, shape_text};
-use crate::layout::{self, OrderArg};
+use crate::layout::{self, OrderArg, Truth};
 use crate::quick::peek;
 use crate::{assign, create, errors, protocols};
 use numloom_ir::view::Order;
@@ -40,10 +40,15 @@ pub fn flat_copy(py: Python<'_>, array: &Array, shape: &[usize], order: Order) -
     Ok(dense.with_view(view))
 }
 
-/// The axes from the outermost in memory to the innermost.
+/// The axes from the outermost in memory to the innermost. Those without a stride stay where they stand among the others.
 fn memory_order(view: &View) -> Dims {
-    let mut axes: Dims = (0..view.ndim()).collect();
-    axes.sort_by_key(|&a| std::cmp::Reverse(view.strides[a].unsigned_abs()));
+    let mut axes = Dims::new();
+    for a in 0..view.ndim() {
+        let step = view.strides[a].unsigned_abs();
+        let before = |&b: &usize| view.strides[b] == 0 || step == 0 || view.strides[b].unsigned_abs() >= step;
+        let at = axes.iter().rposition(before).map_or(0, |b| b + 1);
+        axes.insert(at, a);
+    }
     axes
 }
 
@@ -128,8 +133,9 @@ impl NdArray {
     }
 
     /// In place, in the order of memory; zeros follow what was there.
-    #[pyo3(signature = (*new_shape, refcheck=true))]
-    fn resize(slf: &Bound<'_, Self>, new_shape: &Bound<'_, PyTuple>, refcheck: bool) -> PyResult<()> {
+    #[pyo3(signature = (*new_shape, refcheck=Truth(true)))]
+    fn resize(slf: &Bound<'_, Self>, new_shape: &Bound<'_, PyTuple>, refcheck: Truth) -> PyResult<()> {
+        let refcheck = refcheck.0;
         let py = slf.py();
         if new_shape.is_empty() || (new_shape.len() == 1 && new_shape.get_item(0)?.is_none()) {
             return Ok(());
@@ -274,7 +280,12 @@ impl NdArray {
         let n = array.view.ndim();
         let mut gone: SmallVec<[usize; 4]> = SmallVec::new();
         match axis.filter(|a| !a.is_none()) {
-            None => gone.extend((0..n).filter(|&a| array.view.shape[a] == 1)),
+            None => {
+                gone.extend((0..n).filter(|&a| array.view.shape[a] == 1));
+                if gone.is_empty() {
+                    return Ok(slf.clone().into_any().unbind());
+                }
+            }
             Some(given) => {
                 for a in layout::extents(given)? {
                     if n == 0 && (a == 0 || a == -1) {

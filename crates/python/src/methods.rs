@@ -5,7 +5,7 @@ use crate::convert;
 use crate::flags::Flags;
 use crate::handle::{self, NdArray};
 use crate::index::{self, copy_as};
-use crate::layout::{self, CastCopy, OrderArg};
+use crate::layout::{self, CastCopy, OrderArg, Truth};
 use crate::numpy_api::api;
 use crate::quick::peek;
 use crate::{create, dispatch, errors, iteration, manipulate, protocols, provenance};
@@ -199,6 +199,20 @@ impl NdArray {
         convert::dtype_to_py(py, self.array.view.dtype)
     }
 
+    /// The same bytes, read as another type from now on.
+    #[setter]
+    fn set_dtype(slf: &Bound<'_, Self>, dtype: &Bound<'_, PyAny>) -> PyResult<()> {
+        let seen = slf.call_method1("view", (dtype,))?;
+        let Ok(seen) = seen.cast::<NdArray>() else {
+            let text =
+                "numloom.ndarray cannot change to this dtype in place; use .view(dtype), which gives a NumPy array";
+            return Err(PyTypeError::new_err(text));
+        };
+        let array = seen.borrow().array.clone();
+        slf.borrow_mut().array = array;
+        Ok(())
+    }
+
     #[getter]
     fn ndim(&self) -> usize {
         self.array.view.ndim()
@@ -230,11 +244,13 @@ impl NdArray {
     }
 
     #[pyo3(signature = (write=None, align=None, uic=None))]
-    fn setflags(slf: &Bound<'_, Self>, write: Option<bool>, align: Option<bool>, uic: Option<bool>) -> PyResult<()> {
-        if align == Some(false) || uic == Some(true) {
+    fn setflags(slf: &Bound<'_, Self>, write: Option<Truth>, align: Option<Truth>, uic: Option<Truth>) -> PyResult<()> {
+        // Our elements lie aligned, whatever is said of them.
+        let _ = align;
+        if uic.is_some_and(|uic| uic.0) {
             return Err(PyValueError::new_err("cannot set WRITEBACKIFCOPY flag to True"));
         }
-        write.map_or(Ok(()), |w| Flags::new(slf.clone().unbind()).set_writeable(slf.py(), w))
+        write.map_or(Ok(()), |w| Flags::new(slf.clone().unbind()).set_writeable(slf.py(), w.0))
     }
 
     #[getter]
@@ -292,13 +308,13 @@ impl NdArray {
         set_part(slf, value, 1)
     }
 
-    #[pyo3(signature = (dtype, order=None, casting="unsafe", subok=true, copy=CastCopy(true)))]
+    #[pyo3(signature = (dtype, order=None, casting="unsafe", subok=Truth(true), copy=CastCopy(true)))]
     fn astype(
         slf: &Bound<'_, Self>,
         dtype: &Bound<'_, PyAny>,
         order: Option<&Bound<'_, PyAny>>,
         casting: &str,
-        subok: bool,
+        subok: Truth,
         copy: CastCopy,
     ) -> PyResult<Py<PyAny>> {
         let py = slf.py();
@@ -308,7 +324,7 @@ impl NdArray {
             Err(e) if errors::is_unsupported(py, &e) => {
                 let kwargs = PyDict::new(py);
                 kwargs.set_item("casting", casting)?;
-                kwargs.set_item("subok", subok)?;
+                kwargs.set_item("subok", subok.0)?;
                 let numpy = protocols::to_numpy(py, &handle::sized(slf)?, true)?;
                 return Ok(numpy.call_method("astype", (dtype,), Some(&kwargs))?.unbind());
             }
@@ -340,12 +356,12 @@ impl NdArray {
     }
 
     fn __copy__(slf: &Bound<'_, Self>) -> PyResult<Py<PyAny>> {
-        Self::copy(slf, None)
+        let array = handle::sized(slf)?;
+        handle::wrap(slf.py(), copy_as(slf.py(), &array, array.view.dense_like(array.view.dtype))?)
     }
 
     fn __deepcopy__(slf: &Bound<'_, Self>, _memo: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
-        let array = handle::sized(slf)?;
-        handle::wrap(slf.py(), copy_as(slf.py(), &array, array.view.dense_like(array.view.dtype))?)
+        Self::__copy__(slf)
     }
 
     fn fill(slf: &Bound<'_, Self>, value: &Bound<'_, PyAny>) -> PyResult<()> {
@@ -391,9 +407,9 @@ impl NdArray {
         through_numpy(slf)?.call_method1("tofile", (fid, sep, format)).map(|_| ())
     }
 
-    #[pyo3(signature = (inplace=false))]
-    fn byteswap(slf: &Bound<'_, Self>, inplace: bool) -> PyResult<Py<PyAny>> {
-        if inplace {
+    #[pyo3(signature = (inplace=Truth(false)))]
+    fn byteswap(slf: &Bound<'_, Self>, inplace: Truth) -> PyResult<Py<PyAny>> {
+        if inplace.0 {
             protocols::to_numpy(slf.py(), &handle::sized(slf)?, slf.borrow().writeable)?
                 .call_method1("byteswap", (true,))?;
             return Ok(slf.clone().into_any().unbind());
@@ -497,6 +513,10 @@ impl NdArray {
 
     fn __int__(slf: &Bound<'_, Self>) -> PyResult<Py<PyAny>> {
         let v = one_value(slf)?;
+        if v.dtype.is_complex() {
+            let message = "int() argument must be a string, a bytes-like object or a real number, not 'complex'";
+            return Err(PyTypeError::new_err(message));
+        }
         Ok(convert::value_to_py(slf.py(), &v)?.bind(slf.py()).call_method0("__int__")?.unbind())
     }
 

@@ -13,7 +13,7 @@ use pyo3::basic::CompareOp;
 use pyo3::exceptions::PyTypeError;
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyFloat, PyInt, PyTuple};
+use pyo3::types::{PyBytes, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
 
 type Object<'a, 'py> = &'a Bound<'py, PyAny>;
 
@@ -107,7 +107,7 @@ fn binary(op: ScalarOp, left: Object<'_, '_>, right: Object<'_, '_>, other: Obje
 
 fn binary_any(op: ScalarOp, left: Object<'_, '_>, right: Object<'_, '_>, other: Object<'_, '_>) -> PyResult<Py<PyAny>> {
     let py = left.py();
-    if defers(other) {
+    if defers(other) || op == ScalarOp::Multiply && repeats(left, right) {
         return Ok(py.NotImplemented());
     }
     match native_binary(py, op, left, right) {
@@ -115,6 +115,18 @@ fn binary_any(op: ScalarOp, left: Object<'_, '_>, right: Object<'_, '_>, other: 
         Err(Stop::Raise(e)) => Err(e),
         Err(Stop::ToNumpy) => to_numpy(op, left, right),
     }
+}
+
+/// Whether a sequence of Python's stands beside a whole number, which says how often it is repeated.
+fn repeats(left: Object<'_, '_>, right: Object<'_, '_>) -> bool {
+    let whole = |o: Object<'_, '_>| o.cast::<Scalar>().is_ok_and(|s| s.borrow().array.view.dtype.is_integer());
+    let sequence = |o: Object<'_, '_>| {
+        o.is_instance_of::<PyList>()
+            || o.is_instance_of::<PyTuple>()
+            || o.is_instance_of::<PyString>()
+            || o.is_instance_of::<PyBytes>()
+    };
+    whole(left) && sequence(right) || whole(right) && sequence(left)
 }
 
 /// NumPy's operator; foreign classes with `__array_ufunc__` are asked through the ufunc.

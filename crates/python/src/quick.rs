@@ -435,6 +435,9 @@ pub fn fill(target: &Bound<'_, PyAny>, value: &Bound<'_, PyAny>) -> Option<PyRes
 
 /// `op.accumulate` of a small line.
 pub fn scan(py: Python<'_>, op: ScalarOp, a: &Array) -> Option<PyResult<Py<PyAny>>> {
+    if op.nin() != 2 || op.nout() != 1 {
+        return None;
+    }
     let lp = scan_loop(op, a.view.dtype, None, None)?;
     let fold = library_fold(op, lp);
     // Other loops are asked about their operands first.

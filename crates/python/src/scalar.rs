@@ -165,6 +165,10 @@ impl Scalar {
         }
     }
 
+    fn __trunc__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        bound_scalar(slf)?.call_method0("__trunc__")
+    }
+
     fn __hash__(slf: &Bound<'_, Self>) -> PyResult<isize> {
         bound_scalar(slf)?.hash()
     }

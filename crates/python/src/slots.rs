@@ -28,7 +28,7 @@ pub struct RawType {
     vectorcall_offset: isize,
     before_numbers: [*mut c_void; 4],
     numbers: *mut RawNumbers,
-    sequence: *mut c_void,
+    sequence: *mut RawSequence,
     mapping: *mut RawMapping,
     hash: *mut c_void,
     call: *mut c_void,
@@ -42,6 +42,14 @@ pub struct RawType {
 
 /// `PyNumberMethods`: functions, in an order that only ever grew at its end.
 pub type RawNumbers = [*mut c_void; 36];
+
+/// The start of `PySequenceMethods`.
+#[repr(C)]
+struct RawSequence {
+    length: Option<ffi::lenfunc>,
+    before_item: [*mut c_void; 2],
+    item: *mut c_void,
+}
 
 /// `PyMappingMethods`.
 #[repr(C)]
@@ -127,6 +135,13 @@ pub fn install(class: &Bound<'_, PyType>) {
         raw.dealloc = Some(object::take_over(dealloc));
         mapping.subscript = Some(subscript);
         mapping.assign = Some(assign);
+        // What has items by number and no length is no sequence, neither for `reversed` nor for `bisect`.
+        // SAFETY: null, or the class's own.
+        if let Some(sequence) = unsafe { raw.sequence.as_mut() }
+            && sequence.item == unsafe { ffi::PyType_GetSlot(class.as_type_ptr(), ffi::Py_sq_item) }
+        {
+            sequence.length = Some(self::length);
+        }
     }
 }
 

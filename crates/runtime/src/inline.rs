@@ -4,6 +4,7 @@ use crate::array::{Array, UNSIZED};
 use crate::boxes;
 use crate::cursor::Cursor;
 use crate::error::ExecError;
+use crate::filler::{filler, is_narrow, may_raise};
 use crate::ledger::TRACKED;
 use crate::lines::{self, slot};
 use crate::near;
@@ -751,9 +752,14 @@ pub fn run_strided(op: MapOp, ins: &[Operand], outs: &[&Array], mask: Option<&Ar
         let len = BLOCK.min(n - at);
         // SAFETY: every cursor walks its own view, which has `n` elements; buffers hold a block each.
         unsafe {
+            let mask_block = masks.as_mut().map(|m| {
+                m.take(len, slot(5));
+                slot(5) as *const u8
+            });
+            let guard = mask_block.filter(|_| may_raise(&op));
             let mut args = [In { ptr: std::ptr::null(), step: 0 }; 3];
             for (k, s) in sources.iter_mut().enumerate() {
-                args[k] = s.block(len, slot(k), slot(6), &mut flags);
+                args[k] = s.block(len, slot(k), slot(6), guard.map(|mask| (mask, is_narrow(&op))), &mut flags);
             }
             let results = [slot(3), slot(4)];
             flags |= match op {
@@ -765,10 +771,6 @@ pub fn run_strided(op: MapOp, ins: &[Operand], outs: &[&Array], mask: Option<&Ar
                     0
                 }
             };
-            let mask_block = masks.as_mut().map(|m| {
-                m.take(len, slot(5));
-                slot(5) as *const u8
-            });
             for (k, sink) in sinks.iter_mut().enumerate() {
                 let to = outs[k].view.dtype;
                 let mut from = results[k];
@@ -803,9 +805,26 @@ enum BlockSource {
 }
 
 impl BlockSource {
-    unsafe fn block(&mut self, n: usize, slot: *mut u8, spare: *mut u8, flags: &mut u8) -> In {
+    /// `guard`: a mask, and whether what stands in where it is false is narrow.
+    unsafe fn block(
+        &mut self,
+        n: usize,
+        slot: *mut u8,
+        spare: *mut u8,
+        guard: Option<(*const u8, bool)>,
+        flags: &mut u8,
+    ) -> In {
+        let guarded = |run: In, dtype: DType, to: *mut u8| match guard {
+            None => run,
+            Some((mask, narrow)) => {
+                let instead = filler(dtype, narrow);
+                let args = [In { ptr: mask, step: 1 }, run, In { ptr: instead.bytes.as_ptr(), step: 0 }];
+                select_fn(dtype.size())(n, args.as_ptr(), &to);
+                In { ptr: to, step: dtype.size() }
+            }
+        };
         match self {
-            BlockSource::Value(v) => In { ptr: v.bytes.as_ptr(), step: 0 },
+            BlockSource::Value(v) => guarded(In { ptr: v.bytes.as_ptr(), step: 0 }, v.dtype, slot),
             BlockSource::Array { cursor, dtype, want } => {
                 let mut run = In { ptr: slot, step: dtype.size() };
                 match cursor.dense() {
@@ -815,14 +834,15 @@ impl BlockSource {
                     }
                     None => cursor.take(n, if dtype == want { slot } else { spare }),
                 }
-                if dtype != want {
-                    if std::ptr::eq(run.ptr, slot) {
-                        run.ptr = spare;
-                    }
-                    *flags |= cast_fn(*dtype, *want)(n, &run, &slot);
-                    run = In { ptr: slot, step: want.size() };
+                if dtype == want {
+                    return guarded(run, *dtype, slot);
                 }
-                run
+                if std::ptr::eq(run.ptr, slot) {
+                    run.ptr = spare;
+                }
+                let run = guarded(run, *dtype, spare);
+                *flags |= cast_fn(*dtype, *want)(n, &run, &slot);
+                In { ptr: slot, step: want.size() }
             }
         }
     }

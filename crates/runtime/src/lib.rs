@@ -25,6 +25,7 @@ mod window;
 
 // analyse, fuse
 mod chain;
+mod filler;
 mod fuse;
 pub mod lost;
 mod lower;

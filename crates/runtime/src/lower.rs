@@ -1,6 +1,7 @@
 //! From a fused group to its kernel: every value computed once, kept in a register while the group
 //! needs it, and stored only if somebody can still see it.
 
+use crate::filler::{filler, is_narrow, may_raise};
 use crate::fuse::Group;
 use crate::node::{Input, Node, Nodes, Spot, StoreId, Work};
 use crate::record::MapOp;
@@ -147,11 +148,26 @@ impl Lowering<'_> {
     }
 
     fn input(&mut self, index: u32, node: &Node, k: usize, want: DType) -> Reg {
-        let r = match &node.ins[k] {
+        let r = self.given(index, node, k);
+        self.cast(r, want)
+    }
+
+    /// An input in its own type.
+    fn given(&mut self, index: u32, node: &Node, k: usize) -> Reg {
+        match &node.ins[k] {
             Input::Spot(s) => self.read(s),
             Input::Value(v) => self.param(v.dtype, ParamSource::Node { node: index, input: k as u8 }),
-        };
-        self.cast(r, want)
+        }
+    }
+
+    /// An input whose elements raise nothing where the guard is false.
+    fn guarded(&mut self, given: Reg, guard: Option<Reg>, narrow: bool) -> Reg {
+        let Some(mask) = guard else { return given };
+        let dtype = self.out.kernel.regs[given as usize];
+        let no = self.param(dtype, ParamSource::Fixed(filler(dtype, narrow)));
+        let dst = self.reg(dtype);
+        self.emit(Instr::Select { dst, mask, yes: given, no });
+        dst
     }
 
     fn node(&mut self, index: u32) {
@@ -160,7 +176,7 @@ impl Lowering<'_> {
         let mask = node.mask.as_ref().map(|m| self.read(m)).map(|r| self.cast(r, DType::Bool));
         match node.work {
             Work::Map(op) => {
-                let values = self.map(index, node, op);
+                let values = self.map(index, node, op, mask.filter(|_| may_raise(&op)));
                 for (spot, value) in node.outs.iter().zip(values) {
                     self.write(spot, value, mask);
                 }
@@ -170,13 +186,17 @@ impl Lowering<'_> {
         }
     }
 
-    fn map(&mut self, index: u32, node: &Node, op: MapOp) -> smallvec::SmallVec<[Reg; 2]> {
+    /// `guard`: where this is false, nothing may be raised.
+    fn map(&mut self, index: u32, node: &Node, op: MapOp, guard: Option<Reg>) -> smallvec::SmallVec<[Reg; 2]> {
         let to = node.outs[0].view.dtype;
         let one = |r: Reg| smallvec::smallvec![r];
         match op {
             MapOp::Copy => {
-                let r = self.input(index, node, 0, to);
-                one(r)
+                let mut r = self.given(index, node, 0);
+                if self.out.kernel.regs[r as usize] != to {
+                    r = self.guarded(r, guard, false);
+                }
+                one(self.cast(r, to))
             }
             MapOp::Select => {
                 let mask = self.input(index, node, 0, DType::Bool);
@@ -197,7 +217,9 @@ impl Lowering<'_> {
                 let l = &op.loops()[lp as usize];
                 let mut src = [NO_REG; 2];
                 for (k, &d) in l.ins().iter().enumerate() {
-                    src[k] = self.input(index, node, k, d);
+                    let given = self.given(index, node, k);
+                    let given = self.guarded(given, guard, is_narrow(&MapOp::Scalar { op, lp }));
+                    src[k] = self.cast(given, d);
                 }
                 let mut dst = [NO_REG; 2];
                 for (k, &d) in l.outs().iter().enumerate() {

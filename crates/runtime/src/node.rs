@@ -2,11 +2,12 @@
 //! can stay unpacked rewritten to masked work over the whole domain.
 
 use crate::array::UNSIZED;
+use crate::filler::{filler, is_narrow};
 use crate::operation::{Kind, Operation, Place, Source};
 use crate::record::MapOp;
 use crate::store::{Store, Symbol};
 use numloom_ir::view::Order;
-use numloom_ir::{DType, Overlap, ScalarOp, Value, View, overlap};
+use numloom_ir::{Overlap, ScalarOp, Value, View, overlap};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use std::borrow::Borrow;
@@ -243,21 +244,6 @@ fn find_alive<O: Borrow<Operation>>(ops: &[O], numbering: &mut Numbering) -> Vec
     alive
 }
 
-/// Unselected points are computed, too, and must raise no flag of their own: instead of what lies there they
-/// get a number in the middle of most functions' domains that is no likely zero of anything.
-fn filler(dtype: DType, narrow: bool) -> Value {
-    if dtype.is_inexact() {
-        Value::from_f64(dtype, if narrow { 0.618_033_988_7 } else { 1.618_033_988_7 })
-    } else {
-        Value::from_i128(dtype, 1)
-    }
-}
-
-fn is_narrow(kind: &Kind) -> bool {
-    use ScalarOp::{Arccos, Arcsin, Arctanh};
-    matches!(kind, Kind::Map(MapOp::Scalar { op: Arccos | Arcsin | Arctanh, .. }))
-}
-
 fn symbol_key(s: &Symbol) -> usize {
     Arc::as_ptr(s) as usize
 }
@@ -290,7 +276,7 @@ fn find_families<O: Borrow<Operation>>(
                 let local = numbering.id(&p.store) as usize;
                 let visible = numbering.stores[local].live || !numbering.stores[local].fresh;
                 f.virtual_ &= simple && !visible && is_plain(&p.view);
-                f.narrow |= is_narrow(&op.kind);
+                f.narrow |= matches!(&op.kind, Kind::Map(op) if is_narrow(op));
             }
         }
     }

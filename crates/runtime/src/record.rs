@@ -792,7 +792,8 @@ pub fn before_fork() {
     crate::sync::before_fork();
 }
 
-/// At interpreter exit: finishes or drops pending work and stops the threads.
-pub fn shutdown() -> Result<()> {
-    crate::sync::shutdown()
+/// At interpreter exit: finishes pending work, or drops it if that is asked for or the wait is interrupted, and stops the
+/// threads.
+pub fn shutdown(drop: bool, interrupted: impl Fn() -> bool) -> Result<()> {
+    crate::sync::shutdown(drop, interrupted)
 }

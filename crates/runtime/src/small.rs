@@ -56,7 +56,7 @@ pub fn is_light(op: MapOp) -> bool {
 pub fn dot(a: &Array, b: &Array) -> Option<Value> {
     let _still = spill::inline();
     let (dtype, n) = (a.view.dtype, a.view.size());
-    if a.view.ndim() != 1 || b.view.ndim() != 1 || n == 0 || !prompt::gives_value(n) {
+    if a.view.ndim() != 1 || b.view.shape != a.view.shape || n == 0 || !prompt::gives_value(n) {
         return None;
     }
     let x = lines::run(a, dtype, &a.view.shape, 0)?;

@@ -11,7 +11,7 @@ use crate::retire;
 use crate::stats;
 use crate::store::Store;
 use crate::taint;
-use crate::task::SCHEDULER;
+use crate::task::{self, SCHEDULER};
 use crate::window::{self, WINDOW};
 use parking_lot::Mutex;
 use std::sync::Arc;
@@ -186,9 +186,15 @@ pub(crate) fn before_fork() {
     window::stop_threads();
 }
 
-/// Waits for what is in flight, then stops the threads.
-pub(crate) fn shutdown() -> Result<()> {
-    let done = sync_all(|| false);
+/// Waits for what is in flight, or drops it, then stops the threads.
+pub(crate) fn shutdown(drop: bool, interrupted: impl Fn() -> bool) -> Result<()> {
+    let mut done = if drop { Ok(false) } else { sync_all(interrupted) };
+    if let Ok(false) = done {
+        // What nobody waits for fails nobody.
+        task::abandon();
+        let _ = sync_all(|| false);
+        done = Ok(true);
+    }
     window::stop_threads();
     done.map(|_| ())
 }

@@ -22,7 +22,7 @@ use numloom_threads::{Job, Scheduler};
 use parking_lot::Mutex;
 use smallvec::SmallVec;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
 pub type Task = numloom_threads::Task<Work>;
 
@@ -89,6 +89,9 @@ impl Job for Work {
         if let Some(record) = &self.record {
             record.binding();
         }
+        if is_abandoned() {
+            return Ok(Prepared::Done);
+        }
         let bound = match prepare::prepare(self) {
             Err(e) if piecemeal::helps(self, &e) => Ok(piecemeal::run(self)),
             done => done,
@@ -128,6 +131,9 @@ impl Job for Work {
     }
 
     fn run(&self, prepared: &Prepared, phase: usize, tile: usize) -> Result<(), ExecError> {
+        if is_abandoned() {
+            return Ok(());
+        }
         // SAFETY, of all: the analysis ordered this task after everything that touches what it writes.
         let run = || match prepared {
             Prepared::Launch(l) => {
@@ -181,6 +187,18 @@ impl Job for Work {
     fn retire(&self, error: Option<ExecError>) {
         retire::retire(self, error);
     }
+}
+
+/// Nobody will look at any result again.
+static ABANDONED: AtomicBool = AtomicBool::new(false);
+
+/// From now on tasks do nothing.
+pub fn abandon() {
+    ABANDONED.store(true, Ordering::Relaxed);
+}
+
+fn is_abandoned() -> bool {
+    ABANDONED.load(Ordering::Relaxed)
 }
 
 impl Work {

@@ -45,11 +45,12 @@ def fftfreq(n: Any, d: Any = 1.0, device: Any = None, *, dtype: Any = None) -> A
         raise Unsupported("an error that NumPy words")
     if not isinstance(n, int | numpy.integer):
         raise ValueError("n should be an integer")
+    unit = 1.0 / (n * d)
     made = _core.empty(int(n), dtype=int)
     middle = (n - 1) // 2 + 1
     made[:middle] = arange(0, middle, dtype=int)
     made[middle:] = arange(-(n // 2), 0, dtype=int)
-    made = made * (1.0 / (n * d))
+    made = made * unit
     return made if dtype is None else made.astype(dtype, copy=False)
 
 
@@ -60,5 +61,6 @@ def rfftfreq(n: Any, d: Any = 1.0, device: Any = None, *, dtype: Any = None) -> 
         raise Unsupported("an error that NumPy words")
     if not isinstance(n, int | numpy.integer):
         raise ValueError("n should be an integer")
-    made = arange(0, n // 2 + 1, dtype=int) * (1.0 / (n * d))
+    unit = 1.0 / (n * d)
+    made = arange(0, n // 2 + 1, dtype=int) * unit
     return made if dtype is None else made.astype(dtype, copy=False)

@@ -130,7 +130,12 @@ def _lengths(a: ndarray, s: Any, axes: Any, half: bool = False) -> tuple[list[An
     """Length and axis of every transform; `half`: the last axis holds half a spectrum."""
     if s is not None and (axes is None or None in s):
         raise Unsupported("what NumPy warns about")
+    if isinstance(axes, int | numpy.integer):
+        raise Unsupported("an error that NumPy words")
     axes = list(range(a.ndim)) if axes is None else list(axes)
+    there = all(isinstance(axis, int | numpy.integer) and -a.ndim <= axis < a.ndim for axis in axes)
+    if not there or (half and not axes):
+        raise Unsupported("an error that NumPy words")
     if s is None:
         lengths = [a.shape[axis] for axis in axes]
         if half:

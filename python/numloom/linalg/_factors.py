@@ -13,6 +13,7 @@ from numloom._core import Unsupported
 from numloom._fallback import native_in
 from numloom._indexing import take_along_axis
 from numloom._numpy_version import NUMPY_2_5
+from numloom._operands import operand
 from numloom.linalg._operands import LinAlgError, adjoint, complex_type, factor, matrices, real_type, square_matrices
 
 native = native_in("linalg.", numpy.linalg)
@@ -68,7 +69,7 @@ def _hermitian_svd(a: Any, compute_uv: bool) -> Any:
 
 @native
 def svdvals(x: Any, /) -> Any:
-    return svd(x, compute_uv=False, hermitian=False)
+    return svd(operand(x), compute_uv=False, hermitian=False)
 
 
 def _triangle(UPLO: Any) -> bool:

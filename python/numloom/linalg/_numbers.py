@@ -16,7 +16,7 @@ from numloom._indexing import where
 from numloom._operands import operand
 from numloom._reductions import count_nonzero
 from numloom.linalg._factors import svd
-from numloom.linalg._operands import LinAlgError, factor, matrices, real_type, result, square_matrices
+from numloom.linalg._operands import LinAlgError, factor, matrices, numbers, real_type, result, square_matrices
 from numloom.linalg._products import norm
 from numloom.linalg._solvers import solve
 
@@ -39,7 +39,7 @@ def slogdet(a: Any) -> Any:
 @native
 def cond(x: Any, p: Any = None) -> Any:
     x = operand(x)
-    if 0 in x.shape:
+    if x.size == 0 and 0 in x.shape[-2:]:
         raise LinAlgError("cond is not defined on empty arrays")
     if p is None or p in (2, -2):
         s = svd(x, compute_uv=False)
@@ -107,8 +107,12 @@ def expm(A: Any) -> Any:
 
     By scaling and squaring. The norm of the largest matrix decides how often, so this waits for it.
     """
-    a = operand(A)
-    if a.ndim < 2 or a.shape[-1] != a.shape[-2]:
+    a = numbers(A)
+    if a.ndim < 2 and a.size == 1:
+        return _core.exp(a.reshape(1, 1))
+    if a.ndim < 2:
+        raise LinAlgError("The input array must be at least two-dimensional")
+    if a.shape[-1] != a.shape[-2]:
         raise LinAlgError("Last 2 dimensions of the array must be square")
     a, dtype = matrices(a)
     if a.size == 0:

@@ -27,6 +27,21 @@ def common_type(*arrays: ndarray) -> numpy.dtype[Any]:
     return numpy.result_type(*kinds)
 
 
+def numbers(x: Any) -> ndarray:
+    """What SciPy's functions take, as an array of ours: there is no NumPy function to leave anything else to."""
+    try:
+        made = operand(x)
+    except Unsupported:
+        if isinstance(x, numpy.ma.MaskedArray):
+            raise ValueError("masked arrays are not supported") from None
+        given = numpy.asarray(x)
+        if given.dtype.kind not in "biufc":
+            raise ValueError(f"{given.dtype.name} arrays are not supported") from None
+        wide = {"g": numpy.float64, "G": numpy.complex128}.get(given.dtype.char)
+        made = operand(given.astype(wide or given.dtype.newbyteorder("=")))
+    return made.astype(numpy.float32) if made.dtype == numpy.float16 else made
+
+
 def real_type(dtype: numpy.dtype[Any]) -> numpy.dtype[Any]:
     return numpy.dtype(dtype.char.lower()) if dtype.kind == "c" else dtype
 

@@ -13,7 +13,7 @@ from numloom import _core, _products, _reductions, _shape
 from numloom._core import Unsupported, ndarray
 from numloom._creation import identity
 from numloom._fallback import native_in
-from numloom._operands import normalize_axis_index, normalize_axis_tuple, operand, target
+from numloom._operands import normalize_axis_tuple, operand, target
 from numloom.linalg._factors import svd
 from numloom.linalg._operands import LinAlgError
 from numloom.linalg._solvers import inv
@@ -33,19 +33,28 @@ def _squares(x: ndarray) -> Any:
 @native
 def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
     x = _inexact(x)
-    if type(axis) is int and ord is None and keepdims is False:
+    if type(axis) is int and ord is None and keepdims is False and -x.ndim <= axis < x.ndim:
         return _core.sqrt(_squares(x).sum(axis=axis))
     if axis is None and (ord is None or (ord in ("f", "fro") and x.ndim == 2) or (ord == 2 and x.ndim == 1)):
         return _core.sqrt(_squares(x).sum(keepdims=keepdims))
     if axis is None:
         axes = tuple(range(x.ndim))
     else:
-        axes = normalize_axis_tuple(axis, x.ndim)
+        axes = _given_axes(axis, x.ndim)
     if len(axes) == 1:
         return _vector(x, ord, axes[0], keepdims)
     if len(axes) == 2:
         return _matrix(x, ord, axes[0], axes[1], keepdims)
     raise ValueError("Improper number of dimensions to norm.")
+
+
+def _given_axes(axis: Any, ndim: int) -> tuple[int, ...]:
+    if not isinstance(axis, int | numpy.integer | tuple):
+        raise Unsupported("an error that NumPy words")
+    try:
+        return normalize_axis_tuple(axis, ndim)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        raise Unsupported("an error that NumPy words") from None
 
 
 def _vector(x: ndarray, ord: Any, axis: int, keepdims: bool) -> Any:
@@ -67,8 +76,6 @@ def _vector(x: ndarray, ord: Any, axis: int, keepdims: bool) -> Any:
 
 
 def _matrix(x: ndarray, ord: Any, row: int, column: int, keepdims: bool) -> Any:
-    if row == column:
-        raise ValueError("Duplicate axes given.")
     if ord in (None, "fro", "f"):
         return _core.sqrt(_squares(x).sum(axis=(row, column), keepdims=keepdims))
     if ord in (2, -2, "nuc"):
@@ -118,15 +125,21 @@ def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
 
 @native
 def matmul(x1: Any, x2: Any, /) -> Any:
-    return _core.matmul(x1, x2)
+    return _core.matmul(operand(x1), operand(x2))
 
 
 @native
 def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
     x1, x2 = operand(x1), operand(x2)
-    if axis != -1:
-        x1, x2 = (_shape.moveaxis(x, normalize_axis_index(axis, x.ndim), -1) for x in (x1, x2))
-    return _core.vecdot(x1, x2)
+    if axis == -1:
+        return _core.vecdot(x1, x2)
+    if not all(-x.ndim <= axis < x.ndim for x in (x1, x2)):
+        raise Unsupported("an error that NumPy words")
+    x1, x2 = (_shape.moveaxis(x, axis, -1) for x in (x1, x2))
+    try:
+        return _core.vecdot(x1, x2)
+    except ValueError:
+        raise Unsupported("an error that NumPy words") from None
 
 
 @native
@@ -139,28 +152,28 @@ def outer(x1: Any, x2: Any, /) -> Any:
 
 @native
 def tensordot(x1: Any, x2: Any, /, *, axes: Any = 2) -> Any:
-    return _products.tensordot(x1, x2, axes=axes)
+    return _products.tensordot(operand(x1), operand(x2), axes=axes)
 
 
 @native
 def matrix_transpose(x: Any, /) -> Any:
-    return _shape.matrix_transpose(x)
+    return _shape.matrix_transpose(operand(x))
 
 
 @native
 def diagonal(x: Any, /, *, offset: int = 0) -> Any:
-    return _shape.diagonal(x, offset, axis1=-2, axis2=-1)
+    return _shape.diagonal(operand(x), offset, axis1=-2, axis2=-1)
 
 
 @native
 def trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Any:
-    return _reductions.trace(x, offset, axis1=-2, axis2=-1, dtype=dtype)
+    return _reductions.trace(operand(x), offset, axis1=-2, axis2=-1, dtype=dtype)
 
 
 @native
 def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
     x1, x2 = operand(x1), operand(x2)
-    if x1.shape[normalize_axis_index(axis, x1.ndim)] != 3 or x2.shape[normalize_axis_index(axis, x2.ndim)] != 3:
+    if x1.shape[axis] != 3 or x2.shape[axis] != 3:
         raise ValueError(
             "Both input arrays must be (arrays of) 3-dimensional vectors, "
             f"but they are {x1.shape[axis]} and {x2.shape[axis]} dimensional instead."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import operator
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy
 import numpy.linalg
 
 from numloom import _core
-from numloom._core import Unsupported
+from numloom._core import Scalar, Unsupported
 from numloom._fallback import native_in
 from numloom._indexing import where
 from numloom._operands import NoValue, operand
@@ -20,6 +21,7 @@ from numloom.linalg._operands import (
     common_type,
     factor,
     matrices,
+    numbers,
     real_type,
     square_matrices,
     together,
@@ -59,6 +61,8 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
     a, b = operand(a), operand(b)
     if a.ndim != 2 or b.ndim not in (1, 2) or a.shape[0] != b.shape[0] or 0 in a.shape or 0 in b.shape:
         raise Unsupported("empty systems, or an error that NumPy words")
+    if not (rcond is None or isinstance(rcond, int | float | numpy.integer | numpy.floating | Scalar)):
+        raise Unsupported("several limits, or an error that NumPy words")
     dtype = common_type(a, b)
     vector = b.ndim == 1
     a, b = a.astype(dtype, copy=False), b.astype(dtype, copy=False)
@@ -85,18 +89,21 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
 
 @native
 def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = NoValue) -> Any:
-    a, dtype = matrices(a)
+    a = operand(a)
+    if a.ndim < 2:
+        raise Unsupported("an error that NumPy words")
     if rcond is None:
         if rtol is NoValue:
             rcond = 1e-15
         elif rtol is None:
-            rcond = max(a.shape[-2:]) * numpy.finfo(dtype).eps
+            rcond = max(a.shape[-2:]) * numpy.finfo(a.dtype).eps
         else:
             rcond = rtol
     elif rtol is not NoValue:
         raise ValueError("`rtol` and `rcond` can't be both set.")
     if 0 in a.shape[-2:]:
-        return _core.empty((*a.shape[:-2], a.shape[-1], a.shape[-2]), dtype=dtype)
+        return _core.empty((*a.shape[:-2], a.shape[-1], a.shape[-2]), dtype=a.dtype)
+    a, dtype = matrices(a)
     u, s, vt = svd(a, full_matrices=False, hermitian=hermitian)
     cutoff = operand(rcond)[..., None] * s.max(axis=-1, keepdims=True)
     large = s > cutoff
@@ -125,11 +132,22 @@ def tensorsolve(a: Any, b: Any, axes: Any = None) -> Any:
 
 @native
 def tensorinv(a: Any, ind: Any = 2) -> Any:
-    a, ind = operand(a), operator.index(ind)
+    a = operand(a)
+    if not a.ndim or not isinstance(ind, int | numpy.integer):
+        raise Unsupported("an error that NumPy words")
     if ind <= 0:
         raise ValueError("Invalid ind argument.")
     shape = a.shape[ind:] + a.shape[:ind]
     return inv(a.reshape(int(numpy.prod(a.shape[ind:], dtype=numpy.int64)), -1)).reshape(shape)
+
+
+def _validated(check_finite: bool, *arrays: Any) -> list[Any]:
+    """The arguments of SciPy's functions, with one wait for whether all are finite."""
+    made = [numbers(x) for x in arrays]
+    finite = [_core.isfinite(x).all() for x in made if x.dtype.kind in "fc"] if check_finite else []
+    if finite and not functools.reduce(operator.and_, finite):
+        raise ValueError("array must not contain infs or NaNs")
+    return made
 
 
 def solve_triangular(
@@ -144,12 +162,12 @@ def solve_triangular(
     """Solve `a x = b` for a triangular `a`, as SciPy's function of this name; over stacks, too.
 
     `trans`: 0 or "N" for `a`, 1 or "T" for its transpose, 2 or "C" for its conjugate transpose. Nothing is
-    overwritten, and whether the arrays are finite is not looked at.
+    overwritten.
     """
     kind = {0: 0, "N": 0, 1: 1, "T": 1, 2: 2, "C": 2}.get(trans)
     if kind is None:
         raise ValueError(f"trans must be 0, 1, 2, 'N', 'T' or 'C', not {trans!r}")
-    a, b = operand(a), operand(b)
+    a, b = _validated(check_finite, a, b)
     if a.ndim < 2 or a.shape[-1] != a.shape[-2]:
         raise ValueError("expected square matrix")
     if b.ndim == 0 or b.shape[0 if b.ndim == 1 else -2] != a.shape[-1]:
@@ -164,13 +182,22 @@ def solve_triangular(
 
 def cho_factor(a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> Any:
     """The Cholesky factor and whether it is the lower one, for `cho_solve`. The other triangle is zeros."""
-    a = operand(a)
+    (a,) = _validated(check_finite, a)
+    if a.ndim < 2:
+        a = a.reshape(1, -1)
+    if a.shape[-1] != a.shape[-2]:
+        raise ValueError(f"Input array is expected to be square but has the shape: {a.shape}.")
     factored = cholesky(a) if lower else cholesky(a, upper=True)
-    return factored, bool(lower)
+    return factored, lower
 
 
 def cho_solve(c_and_lower: Any, b: Any, overwrite_b: bool = False, check_finite: bool = True) -> Any:
     """Solve `a x = b` with the factor of `a` that `cho_factor` gave."""
     c, lower = c_and_lower
-    first = solve_triangular(c, b, trans=0 if lower else 2, lower=lower)
-    return solve_triangular(c, first, trans=2 if lower else 0, lower=lower)
+    c, b = _validated(check_finite, c, b)
+    if c.ndim < 2 or c.shape[-1] != c.shape[-2]:
+        raise ValueError("The factored matrix c is not square.")
+    if b.ndim == 0 or b.shape[0 if b.ndim == 1 else -2] != c.shape[-1]:
+        raise ValueError(f"incompatible dimensions ({c.shape} and {b.shape})")
+    first = solve_triangular(c, b, trans=0 if lower else 2, lower=lower, check_finite=False)
+    return solve_triangular(c, first, trans=2 if lower else 0, lower=lower, check_finite=False)

@@ -96,6 +96,10 @@ class SeedSequence:
 
     def generate_state(self, n_words: int, dtype: Any = numpy.uint32) -> Any:
         dtype = numpy.dtype(dtype)
+        if dtype in (numpy.uint32, numpy.uint64) and not (isinstance(n_words, int) and n_words >= 0):
+            # As many as NumPy would make room for, or its words about why it does not.
+            wanted = n_words if dtype == numpy.uint32 else n_words * 2
+            n_words = len(numpy.empty(wanted, numpy.uint32)) // (dtype.itemsize // 4)
         if dtype == numpy.uint32:
             return numpy.array(seed_words(self._pool, n_words), dtype=numpy.uint32)
         if dtype == numpy.uint64:

@@ -3,7 +3,7 @@
 use super::input::{Native, Stop};
 use crate::errors;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyString, PyTuple};
+use pyo3::types::{PyBool, PyDict, PyString, PyTuple};
 use smallvec::SmallVec;
 
 pub type Bound1<'py> = Option<Bound<'py, PyAny>>;
@@ -26,6 +26,9 @@ pub type Axes = SmallVec<[usize; 4]>;
 
 /// An axis counted from either end, as NumPy takes it.
 pub fn axis(py: Python<'_>, value: &Bound<'_, PyAny>, ndim: usize) -> Native<usize> {
+    if value.is_instance_of::<PyBool>() {
+        return Err(Stop::ToNumpy);
+    }
     let i: isize = value.extract().map_err(|_| Stop::ToNumpy)?;
     let at = if i < 0 { i + ndim as isize } else { i };
     if at < 0 || at >= ndim as isize { Err(Stop::Raise(errors::axis_error(py, i, ndim))) } else { Ok(at as usize) }
