@@ -286,10 +286,11 @@ def test_a_large_singular_matrix_is_refused_in_the_call():
 
 
 def test_numbers_that_are_not_finite():
-    bad = numpy.array([[1.0, numpy.nan], [2.0, 3.0]])
-    for name in ("eig", "eigvals", "svd", "svdvals", "eigh"):
+    bad = numpy.eye(3) + 0.1
+    bad[2, 0] = numpy.nan
+    for name in ("eig", "eigvals", "svd", "svdvals", "eigh", "eigvalsh"):
         with pytest.raises(numpy.linalg.LinAlgError):
-            getattr(numpy.linalg, name)(bad) if name != "eigh" else numpy.linalg.svd(bad)
+            getattr(numpy.linalg, name)(bad)
         with pytest.raises(numpy.linalg.LinAlgError):
             made = getattr(numloom.linalg, name)(numloom.array(bad))
             numpy.asarray(made[0])
@@ -436,3 +437,44 @@ def test_entries_whose_squares_are_no_numbers(n, power, dtype):
         got = numpy.asarray(compute(numloom.linalg, numloom.array(a)))
         size = numpy.abs(want).max()
         numpy.testing.assert_allclose(got / size, want / size, atol=1e-9)
+
+
+@pytest.mark.parametrize("mode", ["reduced", "complete", "r"])
+@pytest.mark.parametrize("shape", [(1, 1), (3, 3), (5, 3), (3, 5), (2, 4, 3), (40, 30), (250, 200)])
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+def test_complex_factors_are_lapacks(dtype, shape, mode):
+    """The diagonal of R is real, its signs are LAPACK's."""
+    a = data(dtype, shape, 5)
+    theirs, ours = numpy.linalg.qr(a, mode), numloom.linalg.qr(numloom.asarray(a), mode)
+    near = 1e-3 if dtype == "complex64" else 1e-9
+    for x, y in zip(*((one,) if mode == "r" else one for one in (ours, theirs))):
+        numpy.testing.assert_allclose(numpy.asarray(x), y, rtol=near, atol=near)
+
+
+@pytest.mark.parametrize("side", [1, 3, 20, 220])
+@pytest.mark.parametrize("dtype", ["float64", "complex128"])
+def test_one_triangle_of_a_hermitian_matrix_is_read(dtype, side):
+    """Neither the other one nor imaginary parts on the diagonal are looked at."""
+    whole = data(dtype, (side, side), 6)
+    for uplo, other in ("L", numpy.triu_indices(side, 1)), ("U", numpy.tril_indices(side, -1)):
+        a = whole.copy()
+        a[other] = numpy.nan
+        expected = numpy.linalg.eigvalsh(a, uplo)
+        numpy.testing.assert_allclose(
+            numpy.asarray(numloom.linalg.eigvalsh(numloom.asarray(a), uplo)), expected, atol=1e-9
+        )
+        values, vectors = (numpy.asarray(x) for x in numloom.linalg.eigh(numloom.asarray(a), uplo))
+        numpy.testing.assert_allclose(values, expected, atol=1e-9)
+        numpy.testing.assert_allclose(vectors.conj().T @ vectors, numpy.eye(side), atol=1e-9)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "complex128"])
+def test_what_is_not_finite_goes_on_into_the_factor(dtype):
+    for a in ([[4, 2], [2, numpy.nan]], [[numpy.nan]], [[numpy.inf, 0], [0, 1]], [[numpy.nan, 1], [1, 4]]):
+        a = numpy.array(a, dtype)
+        ours, theirs = (numpy.asarray(m.linalg.cholesky(m.asarray(a))) for m in (numloom, numpy))
+        numpy.testing.assert_array_equal(ours.real, theirs.real)
+    for a in ([[numpy.nan]], [[numpy.inf, 0], [0, 1]], [[-numpy.inf, 0], [0, 1]]):
+        agree(numloom.linalg.slogdet(numloom.array(a))[0], numpy.linalg.slogdet(numpy.array(a))[0])
+    with pytest.raises(numpy.linalg.LinAlgError):
+        numloom.linalg.cholesky(numloom.array([[1, 2], [2, 1]], dtype)).tolist()

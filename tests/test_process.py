@@ -248,6 +248,36 @@ def test_ctrl_c_during_a_long_wait():
     assert after == "55"
 
 
+@pytest.mark.skipif(MODULE != "numloom", reason="NumPy has no work pending")
+@pytest.mark.parametrize("caught", [False, True])
+def test_ctrl_c_ends_a_program_with_work_pending(caught):
+    """The first one where the program does not catch it, and else one while the rest is waited for at exit."""
+    process = start(f"""
+        x = np.ones(20_000_000)
+        for _ in range(400):
+            x = np.sin(x) * 1.0001 + np.cos(x)
+        print("waiting", flush=True)
+        try:
+            float(x.sum())
+        except KeyboardInterrupt:
+            print("interrupted", flush=True)
+            if not {caught}:
+                raise
+    """)
+    assert process.stdout.readline().strip() == "waiting"
+    time.sleep(0.5)
+    process.send_signal(signal.SIGINT)
+    assert process.stdout.readline().strip() == "interrupted"
+    if caught:
+        time.sleep(0.5)
+        process.send_signal(signal.SIGINT)
+    begun = time.monotonic()
+    process.wait(120)
+    assert time.monotonic() - begun < 5
+    said = process.stderr.read()
+    assert "pending" not in said and ("KeyboardInterrupt" in said) != caught
+
+
 def test_generators_and_recursion_keep_no_arrays():
     """Frames that come and go while operations are recorded in them."""
 

@@ -193,3 +193,15 @@ def test_sums_are_no_less_accurate_than_numpys(text, step):
     exact = n * fractions.Fraction(float(x[0, 0])) ** len(of)
     got, numpys = (fractions.Fraction(float(np.einsum(text, *map(np.array, of)).ravel()[0])) for np in (numloom, numpy))
     assert abs(got - exact) <= max(2 * abs(numpys - exact), exact * fractions.Fraction(64, 2**53))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int64", "complex128"])
+@pytest.mark.parametrize("lengths", [(3, 1), (1, 3), (1000, 1), (3, 2)])
+@pytest.mark.parametrize("name", ["dot", "inner", "vdot", "matmul"])
+def test_vectors_of_other_lengths_have_no_product(name, lengths, dtype):
+    """One element is not repeated, as it is in a sum."""
+    with pytest.raises(ValueError) as theirs:
+        getattr(numpy, name)(*(numpy.ones(n, dtype) for n in lengths))
+    with pytest.raises(ValueError) as ours:
+        getattr(numloom, name)(*(numloom.ones(n, dtype) for n in lengths))
+    assert str(ours.value) == str(theirs.value)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import array
+import bisect
 import copy
 import ctypes
 import io
@@ -443,3 +444,35 @@ def test_arrays_over_others_memory_are_views_of_it():
     assert np.asarray([1, 2]).base is None
     assert np.sort(np.arange(400)).base is None
     assert np.tril_indices(30)[0].base is None
+
+
+def test_arrays_are_sequences():
+    x = np.arange(5)
+    assert [int(i) for i in reversed(x)] == [4, 3, 2, 1, 0]
+    assert bisect.bisect(x, 2) == 3
+
+
+def test_truths_may_be_numbers():
+    x = np.arange(6.0)
+    x.setflags(write=0)
+    assert not x.flags.writeable
+    x.flags.writeable = 1
+    x.setflags(align=False)
+    x.astype("f4", subok=0)
+    x.byteswap(inplace=0)
+    x.resize(8, refcheck=0)
+    assert x.flags.writeable and x.shape == (8,)
+
+
+def test_the_type_can_be_assigned():
+    x, expected = np.arange(4.0), numpy.arange(4.0)
+    x.dtype = expected.dtype = "u1"
+    agree(x, expected)
+    agree_in_outcome(*(lambda m=m: setattr(m.zeros((2, 3), "u1").T, "dtype", "u2") for m in (np, numpy)))
+
+
+def test_copies_keep_their_order():
+    x = np.ones((2, 3), order="F")
+    assert copy.copy(x).flags.f_contiguous and copy.deepcopy(x).flags.f_contiguous
+    assert x.squeeze() is x
+    agree(np.broadcast_to(np.arange(3.0), (2, 3)).ravel("K"), numpy.broadcast_to(numpy.arange(3.0), (2, 3)).ravel("K"))

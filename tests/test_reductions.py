@@ -243,3 +243,12 @@ def test_sums_are_the_same_at_once_deferred_and_fused(dtype):
         if len(shape) == 1:
             assert bits(there @ there) == bits(recorded() @ recorded()), shape
             assert bits(np.linalg.norm(there)) == bits(np.linalg.norm(recorded())), shape
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_a_zero_is_met_before_what_overflows(dtype):
+    """From the left, as NumPy multiplies: zero times what has become infinite would be NaN."""
+    x = numpy.arange(400).astype(dtype)
+    with numpy.errstate(all="raise"):
+        assert float(np.asarray(x).prod()) == 0
+        assert float((np.asarray(x) + 0).prod()) == 0

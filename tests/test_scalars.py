@@ -229,3 +229,11 @@ def test_only_one_element_converts():
             agree_in_outcome(
                 lambda f=function, x=x: f(mine(x)), lambda f=function, x=x: f(x), what=f"{function} {x.shape}"
             )
+
+
+def test_a_number_to_come_repeats_a_list():
+    n = (np.arange(300_000) % 4).max()
+    assert [0] * n == [0, 0, 0] and n * (1, 2) == (1, 2, 1, 2, 1, 2) and "ab" * n == "ababab"
+    assert math.trunc((np.zeros(300_000) + 2.5).mean()) == 2
+    with pytest.raises(TypeError, match="not 'complex'"):
+        int(np.array(1j))

@@ -333,3 +333,8 @@ def test_warnings(case):
                 np.sync()
         texts.append(sorted({str(w.message) for w in caught}))
     assert texts[0] == texts[1]
+
+
+@pytest.mark.parametrize("name", ["sqrt", "negative", "frexp", "divmod"])
+def test_only_functions_of_two_accumulate(name):
+    agree_in_outcome(*(lambda m=m: getattr(m, name).accumulate(m.arange(3.0)) for m in (np, numpy)))

@@ -518,3 +518,29 @@ def test_divisions_of_long_integers(name, dtype):
             p = near[:300] // 2**20 * (few[:300] + 1)
             agree(divide(np.asarray(p), np.asarray(few[:300])), host(p, few[:300]))
             agree(divide(np.asarray(p - 1), np.asarray(few[:300])), host(p - 1, few[:300]))
+
+
+@pytest.mark.parametrize("n", [4, 1000, 300_000])
+@pytest.mark.parametrize("name", ["divide", "log", "floor_divide", "arctanh", "power", "sqrt", "multiply", "copyto"])
+def test_what_a_mask_leaves_out_raises_nothing(name, n):
+    """`np.divide(a, b, out=out, where=b != 0)`: the usual way around a warning."""
+
+    def run(module):
+        x = module.asarray(numpy.resize([0.0, 2.0, -3.0, numpy.inf], n))
+        whole = module.asarray(numpy.resize([0, 2], n))
+        calls = {
+            "divide": lambda: module.divide(1, x, out=module.zeros(n), where=x != 0),
+            "log": lambda: module.log(x, out=module.zeros(n), where=x > 0),
+            "floor_divide": lambda: module.floor_divide(4, whole, out=module.zeros(n, int), where=whole != 0),
+            "arctanh": lambda: module.arctanh(whole, out=module.zeros(n), where=whole == 0),
+            "power": lambda: module.power(x, -1.5, out=module.zeros(n), where=x > 0),
+            "sqrt": lambda: module.sqrt(x, out=module.zeros(n), where=False),
+            "multiply": lambda: module.multiply(x, 1e308, out=module.zeros(n), where=x == 0),
+            "copyto": lambda: module.copyto(whole, x, where=module.isfinite(x), casting="unsafe"),
+        }
+        made = calls[name]()
+        return numpy.asarray(whole if made is None else made)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        numpy.testing.assert_allclose(run(np), run(numpy), rtol=1e-14)
