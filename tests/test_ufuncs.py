@@ -544,3 +544,10 @@ def test_what_a_mask_leaves_out_raises_nothing(name, n):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         numpy.testing.assert_allclose(run(np), run(numpy), rtol=1e-14)
+
+
+@pytest.mark.parametrize("n", [4, 100_000])
+def test_integers_too_large_for_a_half_float_are_told(n):
+    x = np.asarray(numpy.full(n, 70_000))
+    with pytest.warns(RuntimeWarning, match="overflow encountered in cast"):
+        assert numpy.isinf(numpy.asarray(x.astype("f2"))).all()

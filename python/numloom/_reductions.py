@@ -94,18 +94,22 @@ def mean(
     a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = NoValue, *, where: Any = NoValue
 ) -> Any:
     a = operand(a)
-    if not a.size:
-        _leave_warnings(a)
+    if a.dtype.char == "e" and not a.size:
+        raise Unsupported("warnings that NumPy words")
     return a.mean(axis=axis, dtype=dtype, out=target(out), **given(keepdims=keepdims, where=where))
 
 
-def _leave_warnings(a: ndarray) -> None:
-    """NumPy names the warnings of these types for the ufunc where ours are named for scalars."""
-    if a.dtype.char in "efF":
-        raise Unsupported("warnings that NumPy words")
-
-
 _LARGEST_HALF = 65504
+
+
+def _needs_care(a: ndarray, ddof: Any) -> bool:
+    """Whether there are more half floats than one counts.
+
+    Of other types nobody asks how many there are, which a mask may be about to decide.
+    """
+    if a.size <= ddof:
+        raise Unsupported("warnings that NumPy words")
+    return a.size > _LARGEST_HALF
 
 
 def _half_var(a: ndarray, axis: Any, ddof: Any, keepdims: Any) -> Any:
@@ -137,9 +141,7 @@ def var(
             raise ValueError("ddof and correction can't be provided simultaneously.")
         ddof = correction
     a = operand(a)
-    if a.size <= ddof:
-        _leave_warnings(a)
-    if a.size > _LARGEST_HALF and a.dtype.char == "e" and dtype is out is None and where is mean is NoValue:
+    if a.dtype.char == "e" and dtype is out is None and where is mean is NoValue and _needs_care(a, ddof):
         return _half_var(a, axis, ddof, keepdims)
     chosen = given(keepdims=keepdims, where=where, mean=mean)
     return a.var(axis=axis, dtype=dtype, out=target(out), ddof=ddof, **chosen)
@@ -163,9 +165,7 @@ def std(
             raise ValueError("ddof and correction can't be provided simultaneously.")
         ddof = correction
     a = operand(a)
-    if a.size <= ddof:
-        _leave_warnings(a)
-    if a.size > _LARGEST_HALF and a.dtype.char == "e" and dtype is out is None and where is mean is NoValue:
+    if a.dtype.char == "e" and dtype is out is None and where is mean is NoValue and _needs_care(a, ddof):
         return _core.sqrt(_half_var(a, axis, ddof, keepdims))
     chosen = given(keepdims=keepdims, where=where, mean=mean)
     return a.std(axis=axis, dtype=dtype, out=target(out), ddof=ddof, **chosen)

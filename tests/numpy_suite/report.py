@@ -156,8 +156,8 @@ DIFFERENCES = """\
   with AVX-512, NumPy's vector loops for floats skip all but the last along contiguous axes:
   `power.reduce([2., 3., 2.])` is 4 there instead of 64.
 - Sums of halves are accumulated in single precision everywhere; NumPy does so for contiguous axes only.
-- Products of more than 512 elements are made of parts. Where one part is zero and another beyond the range, the product is
-  NaN; NumPy, which multiplies from the left, gives zero if the zero comes first.
+- Products of more than 512 elements are made of parts. Where one part is zero and another beyond the range, the product
+  is NaN; NumPy, which multiplies from the left, gives zero if the zero comes first.
 - A 0-d result that is still to come is a `numloom.Scalar`, in which C code finds no `float`: `json.dumps(x)`,
   `time.sleep(x)` and `decimal.Decimal(x)` want `float(x)`.
 - Sums, products, elementary functions and complex products may differ in the last places, because they are computed

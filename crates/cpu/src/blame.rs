@@ -6,7 +6,7 @@ use crate::frame::Row;
 use crate::program::Compiled;
 use crate::walk::Operand;
 use numloom_ir::kernel::{Instr, Kernel, NO_REG, OperandId, Reg};
-use numloom_ir::{ScalarOp, Value};
+use numloom_ir::{DType, ScalarOp, Value};
 use numloom_loops::{self as loops, BLOCK, In};
 use smallvec::SmallVec;
 use std::sync::{Arc, Mutex};
@@ -149,14 +149,16 @@ pub(crate) fn charged(watch: Option<&Watch>, target: usize, fold: impl FnOnce() 
 
 /// Whether an instruction could raise a flag at all.
 pub fn may_raise(kernel: &Kernel, instr: &Instr) -> bool {
-    use ScalarOp::{Divmod, FloorDivide, Fmod, Remainder};
+    use ScalarOp::{Divmod, FloorDivide, Fmod, Reciprocal, Remainder};
     let inexact = |r: Reg| r != NO_REG && kernel.regs[r as usize].is_inexact();
     match *instr {
         Instr::Apply { op, dst, src, .. } => {
-            let divides = matches!(op, FloorDivide | Remainder | Fmod | Divmod);
+            let divides = matches!(op, FloorDivide | Remainder | Fmod | Divmod | Reciprocal);
             divides || (!op.is_comparison() && src.iter().chain(&dst).any(|&r| inexact(r)))
         }
-        Instr::Cast { src, .. } | Instr::Reduce { src, .. } => inexact(src),
+        // Integers may be too large for a half float.
+        Instr::Cast { dst, src } => inexact(src) || kernel.regs[dst as usize] == DType::F16,
+        Instr::Reduce { src, .. } => inexact(src),
         _ => false,
     }
 }
