@@ -551,3 +551,10 @@ def test_integers_too_large_for_a_half_float_are_told(n):
     x = np.asarray(numpy.full(n, 70_000))
     with pytest.warns(RuntimeWarning, match="overflow encountered in cast"):
         assert numpy.isinf(numpy.asarray(x.astype("f2"))).all()
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"])
+def test_divmod_by_zero_says_that_and_no_more(dtype):
+    x, zero = np.ones(100, dtype), np.zeros(100, dtype)
+    with np.errstate(all="raise", divide="ignore"):
+        agree(np.divmod(x, zero)[0], numpy.zeros(100, dtype))

@@ -3,7 +3,7 @@
 use crate::convert;
 use crate::handle::{self, NdArray};
 use crate::index::{check_new_size, copy_as, shape_text};
-use crate::layout::{self, OrderArg, Truth};
+use crate::layout::{self, OrderArg};
 use crate::quick::peek;
 use crate::{assign, create, errors, protocols};
 use numloom_ir::view::Order;
@@ -133,9 +133,9 @@ impl NdArray {
     }
 
     /// In place, in the order of memory; zeros follow what was there.
-    #[pyo3(signature = (*new_shape, refcheck=Truth(true)))]
-    fn resize(slf: &Bound<'_, Self>, new_shape: &Bound<'_, PyTuple>, refcheck: Truth) -> PyResult<()> {
-        let refcheck = refcheck.0;
+    #[pyo3(signature = (*new_shape, refcheck=1))]
+    fn resize(slf: &Bound<'_, Self>, new_shape: &Bound<'_, PyTuple>, refcheck: i32) -> PyResult<()> {
+        let refcheck = refcheck != 0;
         let py = slf.py();
         if new_shape.is_empty() || (new_shape.len() == 1 && new_shape.get_item(0)?.is_none()) {
             return Ok(());

@@ -9,6 +9,7 @@ use crate::handle::NdArray;
 use crate::object;
 use crate::quick_index;
 use pyo3::Borrowed;
+use pyo3::exceptions::PyIndexError;
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::PyType;
@@ -49,6 +50,8 @@ struct RawSequence {
     length: Option<ffi::lenfunc>,
     before_item: [*mut c_void; 2],
     item: *mut c_void,
+    before_assign: *mut c_void,
+    assign: *mut c_void,
 }
 
 /// `PyMappingMethods`.
@@ -138,9 +141,13 @@ pub fn install(class: &Bound<'_, PyType>) {
         // What has items by number and no length is no sequence, neither for `reversed` nor for `bisect`.
         // SAFETY: null, or the class's own.
         if let Some(sequence) = unsafe { raw.sequence.as_mut() }
-            && sequence.item == unsafe { ffi::PyType_GetSlot(class.as_type_ptr(), ffi::Py_sq_item) }
+            && [(sequence.item, ffi::Py_sq_item), (sequence.assign, ffi::Py_sq_ass_item)]
+                .iter()
+                .all(|&(there, slot)| there == unsafe { ffi::PyType_GetSlot(class.as_type_ptr(), slot) })
         {
             sequence.length = Some(self::length);
+            sequence.item = item as *mut c_void;
+            sequence.assign = assign_item as *mut c_void;
         }
     }
 }
@@ -222,6 +229,41 @@ unsafe extern "C" fn assign(x: *mut ffi::PyObject, index: *mut ffi::PyObject, va
     }
     let set: ffi::objobjargproc = std::mem::transmute(ASSIGN.load(Relaxed));
     set(x, index, value)
+}
+
+/// The number of an item as an object. Python has added the length to one below zero: if it still is, it is outside.
+unsafe fn number(x: *mut ffi::PyObject, i: isize) -> *mut ffi::PyObject {
+    if i >= 0 {
+        return ffi::PyLong_FromSsize_t(i);
+    }
+    let n = length(x);
+    if n >= 0 {
+        let text = format!("index {} is out of bounds for axis 0 with size {n}", i - n);
+        PyIndexError::new_err(text).restore(Python::assume_attached());
+    }
+    std::ptr::null_mut()
+}
+
+/// `x[i]`, as C code asks for it.
+unsafe extern "C" fn item(x: *mut ffi::PyObject, i: isize) -> *mut ffi::PyObject {
+    let index = number(x, i);
+    if index.is_null() {
+        return index;
+    }
+    let found = subscript(x, index);
+    ffi::Py_DECREF(index);
+    found
+}
+
+/// `x[i] = value`, as C code asks for it.
+unsafe extern "C" fn assign_item(x: *mut ffi::PyObject, i: isize, value: *mut ffi::PyObject) -> c_int {
+    let index = number(x, i);
+    if index.is_null() {
+        return -1;
+    }
+    let done = assign(x, index, value);
+    ffi::Py_DECREF(index);
+    done
 }
 
 /// `len(x)`.
