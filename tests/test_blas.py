@@ -114,7 +114,7 @@ def test_errors_of_large_matrices():
     n = 200
     ours, linalg = numloom.ones((n, n)), numloom.linalg
     bad = numpy.ones((n, n))
-    bad[3, 4] = numpy.nan
+    bad[4, 3] = numpy.nan
     calls = [
         (lambda: linalg.solve(ours, ours), "Singular matrix"),
         (lambda: linalg.cholesky(ours - 3), "Matrix is not positive definite"),

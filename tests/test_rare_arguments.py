@@ -157,7 +157,7 @@ WARNED = {
     "cross turned": lambda m: m.cross(m.arange(12, dtype="u4").reshape(3, 4).T, m.ones((4, 3), "u4")),
     "mean of no halves": lambda m: m.mean(m.array([], "e")),
     "var of no halves": lambda m: m.var(m.array([], "e")),
-    "std of no singles": lambda m: m.std(m.array([], "f")),
+    "std of no halves": lambda m: m.std(m.array([], "e")),
     "corrcoef of one": lambda m: m.corrcoef(m.ones((1, 4))),
     "norm of zero": lambda m: m.linalg.norm(m.array(0.0), -1, axis=-1),
     "norm of zeros": lambda m: m.linalg.norm(m.zeros(2), -2, axis=0),
