@@ -216,14 +216,20 @@ def test_the_gil_is_free_while_waiting():
     assert gaps.max() < 5
 
 
-@pytest.mark.skipif(MODULE != "numloom", reason="NumPy does not check signals inside a call")
-def test_ctrl_c_during_a_long_wait():
-    process = start("""
-        import sys, time
+LONG_WORK = """
         x = np.ones(20_000_000)
         for _ in range(400):
             x = np.sin(x) * 1.0001 + np.cos(x)
         print("waiting", flush=True)
+"""
+
+
+@pytest.mark.skipif(MODULE != "numloom", reason="NumPy does not check signals inside a call")
+def test_ctrl_c_during_a_long_wait():
+    process = start(
+        LONG_WORK
+        + """
+        import sys
         try:
             float(x.sum())
             print("finished", flush=True)
@@ -234,7 +240,8 @@ def test_ctrl_c_during_a_long_wait():
         sys.stdout.flush()
         import os
         os._exit(0)
-    """)
+    """
+    )
     assert process.stdout.readline().strip() == "waiting"
     time.sleep(1.0)
     begun = time.monotonic()
@@ -252,18 +259,17 @@ def test_ctrl_c_during_a_long_wait():
 @pytest.mark.parametrize("caught", [False, True])
 def test_ctrl_c_ends_a_program_with_work_pending(caught):
     """The first one where the program does not catch it, and else one while the rest is waited for at exit."""
-    process = start(f"""
-        x = np.ones(20_000_000)
-        for _ in range(400):
-            x = np.sin(x) * 1.0001 + np.cos(x)
-        print("waiting", flush=True)
+    process = start(
+        LONG_WORK
+        + f"""
         try:
             float(x.sum())
         except KeyboardInterrupt:
             print("interrupted", flush=True)
             if not {caught}:
                 raise
-    """)
+    """
+    )
     assert process.stdout.readline().strip() == "waiting"
     time.sleep(0.5)
     process.send_signal(signal.SIGINT)
