@@ -277,3 +277,11 @@ def test_classes_derived_from_ours_are_refused_with_what_to_do():
 
     x = np.arange(3.0).view(Theirs)
     assert type(x) is Theirs and type(x + 1) is Theirs and type(np.sin(x)) is Theirs
+
+
+@pytest.mark.parametrize("make", ["zeros", "ones", "empty"])
+def test_more_than_the_machine_has_is_refused_in_the_call(make):
+    """An array that no memory holds is an error where it is asked for, not where it is read."""
+    for shape in ((10**6, 10**6), 2**41):
+        with pytest.raises(MemoryError, match=r"Unable to allocate .* for an array with shape"):
+            getattr(np, make)(shape)

@@ -414,3 +414,37 @@ def test_masks_and_indices_that_numpy_changes_in_between():
         x[index] = 2.0
         np.sync()
     agree(x, y)
+
+
+@pytest.mark.parametrize(
+    "shape", [(20_000, 4), (3, 30_000), (40, 1, 7, 300), (257, 255), (256, 256), (100_000, 1), (1, 5)]
+)
+@pytest.mark.parametrize("share", [0, 0.001, 0.5, 1])
+def test_nonzero_of_rows_of_any_length(shape, share):
+    mask = numpy.random.default_rng(3).random(shape) < share
+    for mine_is in (np.array(mask), np.array(mask.T), np.array(mask[::-1, ..., ::-1])[::-1, ..., ::-1]):
+        agree(mine_is.nonzero(), numpy.asarray(mine_is).nonzero())
+        agree(np.argwhere(mine_is), numpy.argwhere(numpy.asarray(mine_is)))
+
+
+def test_lists_of_places():
+    x = numpy.arange(12.0).reshape(4, 3)
+    for places in ([1], [3, -1, 0], [0] * 70, [True, False, True, True], [2**40], [-5], [1.0], [None]):
+        agree_in_outcome(lambda places=places: np.array(x)[places], lambda places=places: x[places], what=str(places))
+        for value in (7, 2.5, [1.0, 2.0, 3.0]):
+
+            def changed(m, places=places, value=value):
+                y = m.array(x)
+                y[places] = value
+                return y
+
+            agree_in_outcome(lambda: changed(np), lambda: changed(numpy), what=f"{places} = {value}")
+
+
+def test_arrays_of_many_arrays():
+    for n, k in ((3, 4), (3000, 4), (2, 300_000), (1, 0)):
+        rows = [numpy.arange(k) + i for i in range(n)]
+        agree(np.array([np.array(row) for row in rows]), numpy.array(rows))
+        agree(np.array([np.array(row) for row in rows], dtype="f4"), numpy.array(rows, dtype="f4"))
+    mixed = [numpy.arange(3), numpy.arange(3.0)]
+    agree(np.array([np.array(row) for row in mixed]), numpy.array(mixed))

@@ -95,3 +95,33 @@ def test_a_sum_that_overflows_beside_a_product_that_does_not():
     text = "x[:] = 1e307\nx *= 1.5\nx *= 1.1\nt = x.sum()"
     assert heard(numpy, text)[0] == [("overflow encountered in reduce", 0)]
     assert heard(np, text)[0] == [("overflow encountered in reduce", 4)]
+
+
+def test_filters_count_from_when_an_operation_was_written():
+    """What a program ignores in a block stays ignored when the work is done after it."""
+    x = np.arange(float(LENGTH))
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            quiet = np.sqrt(-x) + 1 / x
+        quiet.tolist()
+        assert not heard
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="divide by zero")
+            half, rest = 1 / x, np.log(-x - 1)
+        half.tolist(), rest.tolist()
+        assert [str(w.message) for w in heard] == ["invalid value encountered in log"]
+        loud = 1 / (x - 1)
+        loud.tolist()
+        assert [str(w.message) for w in heard[1:]] == ["divide by zero encountered in divide"]
+
+
+@pytest.mark.parametrize("length", [10, LENGTH])
+def test_a_warning_that_is_to_be_an_error_is_one_in_the_call(length):
+    x = np.arange(float(length))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(RuntimeWarning, match="divide by zero encountered in divide"):
+            1 / x
+    (x + 1).tolist()

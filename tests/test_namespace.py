@@ -1,5 +1,6 @@
 """Every name of NumPy's is there, under NumPy's signature, and importing stays cheap."""
 
+import datetime
 import importlib
 import inspect
 import subprocess
@@ -157,3 +158,12 @@ for name in gone:
 np.coverage(as_dict=True)
 """
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
+def test_arrays_of_any_type_are_arrays_to_a_program_that_asks():
+    for x in (["a", "b"], [None, {}], [datetime.date(2020, 1, 1)], [1, 2], 3.0, numpy.ma.masked_array([1, 2], [0, 1])):
+        assert isinstance(numloom.array(x), numloom.ndarray)
+    for x in ([1, 2], 3, numloom.ones(30_000).sum(), numpy.float64(3), "a", None):
+        assert not isinstance(x, numloom.ndarray)
+    assert type(numloom.ones(3)) is numloom.ndarray
+    assert numloom._core.is_ours(numloom.ones(3)) and not numloom._core.is_ours(numpy.ones(3))

@@ -252,3 +252,40 @@ def test_a_zero_is_met_before_what_overflows(dtype):
     with numpy.errstate(all="raise"):
         assert float(np.asarray(x).prod()) == 0
         assert float((np.asarray(x) + 0).prod()) == 0
+
+
+def beyond_the_range(n, first, second):
+    return numpy.concatenate([numpy.full(n // 2, first), numpy.full(n - n // 2, second)])
+
+
+LONG_PRODUCTS = {
+    "a zero and then too many": numpy.arange(1000.0),
+    "too small, then too large": beyond_the_range(200_000, 1e-3, 1e3),
+    "too large, then too small": beyond_the_range(200_000, 1e3, -1e-3),
+    "too small in every part": numpy.full(500_001, -0.5),
+    "an infinity after zeros": numpy.append(numpy.full(300_000, 0.5), [numpy.inf, 2.0]),
+    "a NaN late": numpy.append(numpy.full(300_000, 0.5), [numpy.nan, 2.0]),
+    "in range": numpy.random.default_rng(0).uniform(0.9999, 1.0001, 300_000),
+    "complex": beyond_the_range(200_000, 1e-3j, 1e3).astype(complex),
+    "single": beyond_the_range(200_000, 1e3, -1e-3).astype("f4"),
+}
+
+
+@pytest.mark.parametrize("name", LONG_PRODUCTS)
+@pytest.mark.parametrize("of", ["prod", "cumprod", "prod from"])
+def test_a_product_of_parts_is_the_one_from_the_left(name, of):
+    def told(m):
+        x = m.array(LONG_PRODUCTS[name])
+        with warnings.catch_warnings(record=True) as heard:
+            warnings.simplefilter("always")
+            made = m.cumprod(x) if of == "cumprod" else m.prod(x, initial=-2.5) if of == "prod from" else x.prod()
+            made = numpy.asarray(made)
+        return made, {str(w.message) for w in heard}
+
+    (made, heard), (expected, said) = told(np), told(numpy)
+    assert heard == said
+    numpy.testing.assert_allclose(made, expected, rtol=1e-2 if name == "single" else 1e-9)
+    if made.dtype.kind == "f":
+        numpy.testing.assert_array_equal(
+            numpy.signbit(made[~numpy.isnan(made)]), numpy.signbit(expected[~numpy.isnan(expected)])
+        )

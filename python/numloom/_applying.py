@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy
 
-from ._core import Unsupported, ndarray, to_numpy
+from ._core import Unsupported, is_ours, ndarray, to_numpy
 from ._creation import array, empty, zeros_like
 from ._fallback import native
 from ._operands import is_array, normalize_axis_index, operand
@@ -32,7 +32,7 @@ def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: Any, *args: Any
     # The first result says what type and shape all have.
     first = array(results[0])
     shape = first.shape
-    if not isinstance(first, ndarray):
+    if not is_ours(first):
         made = numpy.zeros_like(first, shape=outer + shape)
         for place, result in zip(numpy.ndindex(outer), results):
             made[(*place, ...)] = to_numpy(result) if is_array(result) else numpy.asanyarray(result)

@@ -63,7 +63,7 @@ def kind_of(place: str, name: str) -> str:
 def _casts(scalar_type: type[Any]) -> bool:
     """Whether a scalar type that is given an array of ours answers one."""
     try:
-        return isinstance(scalar_type(sys.modules["numloom"].zeros(1)), _core.ndarray)
+        return _core.is_ours(scalar_type(sys.modules["numloom"].zeros(1)))
     except (TypeError, ValueError):
         return False
 

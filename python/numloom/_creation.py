@@ -11,16 +11,18 @@ from typing import Any
 import numpy
 
 from . import _core
-from ._core import Scalar, Unsupported, ndarray
+from ._core import Scalar, Unsupported, is_ours, ndarray
 from ._fallback import direct, native, on_host
-from ._operands import NoValue, is_array, is_foreign, operand, result_dtype
+from ._operands import NoValue, is_array, is_foreign, is_truth, operand, result_dtype, settled, whole
 
 _INT64, _FLOAT64 = numpy.dtype(numpy.int64), numpy.dtype(numpy.float64)
 
 
-def _check(device: Any = None, like: Any = None) -> None:
+def _check(device: Any = None, like: Any = None, dtype: Any = None) -> None:
     if like is not None or device not in (None, "cpu"):
         raise Unsupported("another kind of array was asked for")
+    if is_ours(dtype):
+        raise Unsupported("an array is no type: an error that NumPy words")
 
 
 def _same_shaped(items: Any) -> bool:
@@ -41,7 +43,7 @@ def _array(
     ndmax: int = 0,
     like: Any = None,
 ) -> Any:
-    _check(like=like)
+    _check(like=like, dtype=dtype)
     if ndmax or (subok and isinstance(object, numpy.ndarray) and type(object) is not numpy.ndarray):
         raise Unsupported("a subclass or a bounded depth was asked for")
     copy = copy if copy is True else _core.copy_mode(copy)
@@ -55,13 +57,13 @@ _array.__qualname__ = "array"  # as Python calls it where an argument is wrong
 
 @direct
 def array(object: Any, dtype: Any = None, **settings: Any) -> Any:
-    if not settings and type(object) is list:
+    if not settings and type(object) is list and type(dtype) is not ndarray:
         made = _core.from_list(object, dtype)
         if made is not None:
             return made
     try:
         return _array(object, dtype, **settings)
-    except Unsupported:
+    except (Unsupported, ValueError):  # or a mixture that NumPy reads, or words the error of
         pass
     return on_host(numpy.array, "array", (object, dtype), settings)
 
@@ -81,17 +83,20 @@ def _stack(items: Sequence[Any], dtype: Any, ndmin: int) -> ndarray:
 def asarray(
     a: Any, dtype: Any = None, order: Any = None, *, device: Any = None, copy: Any = None, like: Any = None
 ) -> Any:
-    if dtype is None and order is None and copy is None and isinstance(a, ndarray):
+    if dtype is None and order is None and copy is None and is_ours(a):
         return a
-    if type(a) is list and order is None and copy is not False and device is None and like is None:
+    if type(a) is list and type(dtype) is not ndarray and order is like is device is None and copy is not False:
         made = _core.from_list(a, dtype)
         if made is not None:
             return made
-    _check(device, like)
+    _check(device, like, dtype)
     copy = _core.copy_mode(copy)
     if copy is not False and _same_shaped(a):
         return _stack(a, dtype, 0)
-    return _core.asarray(a, dtype=dtype, copy=copy, order=order or "K")
+    try:
+        return _core.asarray(a, dtype=dtype, copy=copy, order=order or "K")
+    except ValueError:
+        raise Unsupported("a mixture that NumPy reads, or words the error of") from None
 
 
 @native
@@ -105,13 +110,13 @@ def asanyarray(
 
 @native
 def ascontiguousarray(a: Any, dtype: Any = None, *, like: Any = None) -> Any:
-    _check(like=like)
+    _check(like=like, dtype=dtype)
     return _core.asarray(a, dtype=dtype, order="C", ndmin=1)
 
 
 @native
 def asfortranarray(a: Any, dtype: Any = None, *, like: Any = None) -> Any:
-    _check(like=like)
+    _check(like=like, dtype=dtype)
     return _core.asarray(a, dtype=dtype, order="F", ndmin=1)
 
 
@@ -143,7 +148,7 @@ def _maker(name: str) -> Callable[..., Any]:
     make, host = getattr(_core, name), getattr(numpy, name)
 
     def made(shape: Any, dtype: Any = None, order: Any = "C", *, device: Any = None, like: Any = None) -> Any:
-        if like is None and (device is None or device == "cpu"):
+        if like is None and (device is None or device == "cpu") and type(dtype) is not ndarray:
             try:
                 return make(shape, dtype, order)
             except TypeError:  # Unsupported, or an error that NumPy words
@@ -161,7 +166,7 @@ empty, zeros, ones = _maker("empty"), _maker("zeros"), _maker("ones")
 def full(
     shape: Any, fill_value: Any, dtype: Any = None, order: Any = "C", *, device: Any = None, like: Any = None
 ) -> Any:
-    _check(device, like)
+    _check(device, like, dtype)
     try:
         return _core.full(shape, fill_value, dtype, order)
     except (OverflowError, TypeError, ValueError):
@@ -183,7 +188,7 @@ def _filled(made: ndarray, value: Any) -> ndarray:
 def empty_like(
     prototype: Any, /, dtype: Any = None, order: Any = "K", subok: bool = True, shape: Any = None, *, device: Any = None
 ) -> Any:
-    _check(device)
+    _check(device, dtype=dtype)
     return _core.empty_like(operand(prototype), dtype=dtype, order=order, shape=shape)
 
 
@@ -216,7 +221,7 @@ def full_like(
 
 
 def _full_like(a: Any, value: Any, dtype: Any, order: Any, shape: Any, device: Any) -> ndarray:
-    _check(device)
+    _check(device, dtype=dtype)
     made = _core.empty_like(operand(a), dtype=dtype, order=order, shape=shape)
     try:
         made[...] = value
@@ -259,27 +264,35 @@ arange.__wrapped__ = numpy.arange  # type: ignore[attr-defined]
 
 
 _TOO_MANY = 1 << 63
+_WHOLE = frozenset((int, numpy.int64))
 
 
 def _arange(start_or_stop: Any, stop: Any, step: Any, dtype: Any, device: Any, like: Any) -> Any:
-    _check(device, like)
+    _check(device, like, dtype)
     start, stop = (0, start_or_stop) if stop is None else (start_or_stop, stop)
+    if dtype is None and _WHOLE.issuperset(map(type, (start, stop, step))):
+        # Nothing overflows between numbers of this size.
+        if builtins.max(start, stop, step) < 1 << 62 and builtins.min(start, stop, step) > -(1 << 62):
+            start, stop, step = int(start), int(stop), int(step)
     if dtype is None and type(start) is type(stop) is type(step) is int and step:
         if builtins.max(start, stop, step) >= 1 << 63 or builtins.min(start, stop, step) < -(1 << 63):
             raise Unsupported("larger integers")
         return _core.iota(start, step, builtins.max(0, -((start - stop) // step)), _INT64)
     bounds = (start, stop, step)
     if not all(type(x) in (int, float) for x in bounds):
-        bounds = tuple(_number(x) for x in bounds)
+        numbers = tuple(_number(x) for x in bounds)
         # NumPy starts from its default integer, so small types widen.
         dtype = numpy.result_type(numpy.int64, start, stop, step) if dtype is None else dtype
-        start, stop, step = bounds
+        # Of whole numbers the differences are exact; those of others are rounded in their own type, as NumPy's are.
+        if {int}.issuperset(map(type, numbers)):
+            _check_differences(start, stop, step)
+            start, stop, step = numbers
     if dtype is None:
         dtype = numpy.int64 if all(type(x) is int for x in bounds) else numpy.float64
     dtype = numpy.dtype(dtype)
     if dtype.kind not in "iuf" or step == 0:
         raise Unsupported("a range that NumPy makes or words the error of")
-    quotient = (stop - start) / step
+    quotient = float((stop - start) / step)
     if not math.isfinite(quotient):
         raise Unsupported("an error that NumPy words")
     count = math.ceil(quotient)
@@ -292,6 +305,17 @@ def _arange(start_or_stop: Any, stop: Any, step: Any, dtype: Any, device: Any, l
         first = numpy.asarray(start).astype(dtype)[()]
         second = numpy.asarray(start + step).astype(dtype)[()]
         return _core.iota(first, second - first, count, dtype)
+
+
+def _check_differences(start: Any, stop: Any, step: Any) -> None:
+    """NumPy computes with the whole numbers that it is given: where their type is too small, its range is another."""
+    try:
+        with numpy.errstate(over="raise"):
+            exact = stop - start == int(stop) - int(start) and start + step == int(start) + int(step)
+    except (ArithmeticError, TypeError):
+        exact = False
+    if not exact:
+        raise Unsupported("numbers that overflow")
 
 
 def _number(x: Any) -> Any:
@@ -312,7 +336,7 @@ def linspace(
     *,
     device: Any = None,
 ) -> Any:
-    _check(device)
+    _check(device, dtype=dtype)
     num = operator.index(num)
     if num < 0:
         raise ValueError(f"Number of samples, {num}, must be non-negative.")
@@ -322,9 +346,12 @@ def linspace(
     plain = type(start) in (int, float) and type(stop) in (int, float)
     if plain:
         start, stop = numpy.float64(start), numpy.float64(stop)
+        computed = start.dtype
     else:
+        # Python's numbers take the type of what stands beside them.
+        weak = [x if type(x) in (int, float, complex) else operand(x) for x in (start, stop)]
+        computed = result_dtype(*weak, float(num))
         start, stop = operand(start) * 1.0, operand(stop) * 1.0
-    computed = result_dtype(start, stop, float(num))
     dtype = computed if dtype is None else numpy.dtype(dtype)
     # The dtype argument keeps float16 bounds from overflowing in the difference, as NumPy's does.
     delta = stop - start if plain else _core.subtract(stop, start, dtype=computed)
@@ -380,13 +407,15 @@ def eye(
     like: Any = None,
 ) -> Any:
     _check(device, like)
+    if is_truth(N) or is_truth(M):
+        raise Unsupported("an error that NumPy words")
     rows = operator.index(N)
     columns = rows if M is None else operator.index(M)
     k = operator.index(k)
     if order == "F":
         return eye(columns, rows, -k, dtype).T
     made = zeros((rows, columns), dtype=dtype, order=order)
-    if not isinstance(made, ndarray):
+    if not is_ours(made):
         raise Unsupported("a dtype of NumPy's")
     set_diagonal(made, k, 1)
     return made
@@ -415,6 +444,7 @@ def diag(v: Any, k: int = 0) -> Any:
         return v.diagonal(k)
     if v.ndim != 1:
         raise ValueError("Input must be 1- or 2-d.")
+    k = whole(k)
     n = v.shape[0] + builtins.abs(k)
     made = zeros((n, n), dtype=v.dtype)
     set_diagonal(made, k, v)
@@ -423,12 +453,14 @@ def diag(v: Any, k: int = 0) -> Any:
 
 @native
 def diagflat(v: Any, k: int = 0) -> Any:
+    if isinstance(k, numpy.uint64):
+        raise Unsupported("an error that NumPy words")
     return diag(operand(v).ravel(), k)
 
 
 @native
 def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = float, *, like: Any = None) -> Any:
-    _check(like=like)
+    _check(like=like, dtype=dtype)
     if not builtins.all(isinstance(x, int | numpy.integer) for x in (N, N if M is None else M, k)):
         raise Unsupported("an error that NumPy words")
     return _triangle(N, N if M is None else M, k).astype(dtype, copy=False)
@@ -436,19 +468,21 @@ def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = float, *, like: A
 
 def _triangle(rows: Any, columns: Any, k: Any) -> Any:
     """Truth up to the k-th diagonal."""
+    if not isinstance(k, int | numpy.integer) or (isinstance(k, numpy.unsignedinteger) and k):
+        raise Unsupported("between two diagonals, or a number that has no negative")
     return _core.greater_equal(arange(rows)[:, None], arange(-k, columns - k))
 
 
 @native
 def tril(m: Any, k: int = 0) -> Any:
     m = operand(m)
-    return _core.where(_lower(m, k), m, _nothing(m))
+    return _core.where(_lower(m, settled(k)), m, _nothing(m))
 
 
 @native
 def triu(m: Any, k: int = 0) -> Any:
     m = operand(m)
-    return _core.where(_lower(m, k - 1), _nothing(m), m)
+    return _core.where(_lower(m, settled(k) - 1), _nothing(m), m)
 
 
 def _nothing(m: ndarray) -> Any:
@@ -498,6 +532,10 @@ def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = 
 @native
 def indices(dimensions: Any, dtype: Any = int, sparse: bool = False) -> Any:
     dimensions = tuple(dimensions)
+    if not {int}.issuperset(map(type, dimensions)):
+        if any(is_truth(n) for n in dimensions):
+            raise Unsupported("an error that NumPy words")
+        dimensions = tuple(whole(n) for n in dimensions)
     ndim = len(dimensions)
     ranges = [
         arange(size, dtype=dtype).reshape((1,) * i + (-1,) + (1,) * (ndim - i - 1)) for i, size in enumerate(dimensions)

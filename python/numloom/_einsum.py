@@ -169,7 +169,7 @@ def _contract(a: ndarray, ta: Labels, b: ndarray, tb: Labels, kept: set[Any]) ->
     columns = tuple(label for label in tb if label not in ta)
     labels = (*batch, *rows, *columns)
     if over and not (rows or columns) and _is_run(a, ta, over) and _is_run(b, tb, over):
-        runs = _core.matmul(_arranged(a, ta, batch, over)[..., None, :], _arranged(b, tb, batch, over)[..., None])
+        runs = _core.quiet_matmul(_arranged(a, ta, batch, over)[..., None, :], _arranged(b, tb, batch, over)[..., None])
         return operand(runs)[..., 0, 0], labels
     if not over or not (rows or columns):
         left = _arranged(a, ta, (*batch, *rows, *over))
@@ -181,7 +181,7 @@ def _contract(a: ndarray, ta: Labels, b: ndarray, tb: Labels, kept: set[Any]) ->
         return _sum(product, tuple(range(len(labels), len(labels) + len(over)))), labels
     extent = {label: n for x, term in ((b, tb), (a, ta)) for label, n in zip(term, x.shape)}
     shape = [extent[label] for label in labels]
-    made = _core.matmul(_arranged(a, ta, batch, rows, over), _arranged(b, tb, batch, over, columns))
+    made = _core.quiet_matmul(_arranged(a, ta, batch, rows, over), _arranged(b, tb, batch, over, columns))
     return operand(made).reshape(shape), labels
 
 
@@ -242,7 +242,7 @@ def _product(text: Any, a: Any, b: Any) -> Any:
     # An axis of one element would be repeated.
     if a.dtype.kind not in "fc" or _product_of(text) != (a.ndim, b.ndim) or a.shape[-1] != b.shape[0]:
         return None
-    return _core.matmul(a, b)
+    return _core.quiet_matmul(a, b)
 
 
 @native

@@ -13,7 +13,18 @@ from typing import Any, TypeVar
 
 import numpy
 
-from ._core import FallbackSpan, Scalar, Unsupported, _profiling, adopt_numpy, ndarray, short_ways, to_numpy, ufunc
+from ._core import (
+    FallbackSpan,
+    Scalar,
+    Unsupported,
+    _profiling,
+    adopt_numpy,
+    is_ours,
+    ndarray,
+    short_ways,
+    to_numpy,
+    ufunc,
+)
 from ._operands import is_foreign
 
 _NOTHING: contextlib.AbstractContextManager[None] = contextlib.nullcontext()
@@ -21,6 +32,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 _PACKAGES = (os.path.dirname(os.path.abspath(__file__)) + os.sep, os.path.dirname(numpy.__file__) + os.sep)
 _CALLBACKS = (types.FunctionType, types.MethodType, functools.partial, ufunc)
+
+_TRANSLATED = (Scalar, ndarray, list, tuple, dict, slice, *_CALLBACKS)
 
 native_names: set[str] = set()
 """Functions that run on Numloom's own runtime, by NumPy's dotted name without `numpy.`."""
@@ -43,6 +56,11 @@ def set_fallback_warnings(enabled: bool) -> bool:
     return before
 
 
+def _is_translated(kind: type) -> bool:
+    """Whether objects of a class are, or may hold, what NumPy gets something else for."""
+    return issubclass(kind, _TRANSLATED)
+
+
 class Visit:
     """One trip to NumPy: which NumPy view stands for which of our arrays, so that `out=` comes back as itself."""
 
@@ -58,12 +76,14 @@ class Visit:
         if kind is Scalar:
             self.involved = True
             return to_numpy(x)[()]
-        if isinstance(x, ndarray):
+        if is_ours(x):
             view = to_numpy(x)
             self.lent[id(view)] = (view, x)
             self.involved = True
             return view
         if kind is list or kind is tuple:
+            if not any(map(_is_translated, set(map(type, x)))):
+                return x
             # Containers without our arrays go as they are: NumPy may have been asked to write into them.
             items = [self.to_host(item) for item in x]
             return x if all(a is b for a, b in zip(items, x)) else kind(items)

@@ -7,19 +7,25 @@ from typing import Any
 import numpy
 
 from . import _core
-from ._core import Scalar, Unsupported, ndarray
+from ._core import Scalar, Unsupported, is_ours, ndarray
 from ._creation import arange, set_diagonal
 from ._fallback import native
 from ._operands import NoValue, is_array, is_foreign, normalize_axis_index, operand, result_dtype, target
 
 
 @native
-def where(condition: Any, x: Any = None, y: Any = None, /) -> Any:
-    if y is not None:
+def where(condition: Any, x: Any = NoValue, y: Any = NoValue, /) -> Any:
+    if y is not NoValue:
+        if x is None or y is None:
+            raise Unsupported("objects")
         return _core.where(condition, x, y)
-    if x is not None:
-        raise Unsupported("one choice, an error that NumPy words, or objects")
+    if x is not NoValue:
+        raise Unsupported("one choice, an error that NumPy words")
     return nonzero(condition if type(condition) is ndarray else operand(condition))
+
+
+# The signature that NumPy shows, though None is a choice like others.
+where.__wrapped__.__wrapped__ = numpy.where  # type: ignore[attr-defined]
 
 
 @native
@@ -52,7 +58,7 @@ def argwhere(a: Any) -> Any:
 
 @native
 def putmask(a: Any, /, mask: Any, values: Any) -> None:
-    if not isinstance(a, ndarray):
+    if not is_ours(a):
         raise Unsupported("not an array of ours")
     if is_foreign(mask) or is_foreign(values):
         raise Unsupported("an array of another class")
@@ -61,7 +67,7 @@ def putmask(a: Any, /, mask: Any, values: Any) -> None:
 
 @native
 def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) -> None:
-    if not isinstance(dst, ndarray):
+    if not is_ours(dst):
         raise Unsupported("not an array of ours")
     if type(src) is not ndarray:
         if is_foreign(src):
@@ -73,7 +79,7 @@ def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) ->
 
 @native
 def place(arr: Any, mask: Any, vals: Any) -> None:
-    if not isinstance(arr, ndarray):
+    if not is_ours(arr):
         raise Unsupported("not an array of ours")
     values = operand(vals)
     mask = operand(mask)
@@ -93,7 +99,10 @@ def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: Any = "r
     except IndexError:
         if a.size:
             raise
-    raise Unsupported("where nothing is taken NumPy looks at no index")
+    except TypeError:
+        if getattr(indices, "dtype", None) == numpy.uint64:
+            return take(a, indices.astype(numpy.int64), axis, out, mode)
+    raise Unsupported("where nothing is taken NumPy looks at no index, and a number with a point may be one")
 
 
 def _along(a: ndarray, indices: ndarray, axis: Any) -> tuple[ndarray, tuple[Any, ...]]:
@@ -122,7 +131,7 @@ def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Any:
 
 @native
 def put_along_axis(arr: Any, indices: Any, values: Any, axis: Any) -> None:
-    if not isinstance(arr, ndarray) or (axis is None and not arr.flags.c_contiguous):
+    if not is_ours(arr) or (axis is None and not arr.flags.c_contiguous):
         raise Unsupported("not an array of ours, or no flat view of it")
     a, index = _along(arr, operand(indices), axis)
     a[index] = values
@@ -238,9 +247,9 @@ def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
 @native
 def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
     plain = is_array(val) or numpy.ndim(val) == 0
-    if not isinstance(a, ndarray) or a.ndim != 2 or not a.flags.c_contiguous or not plain:
+    if not is_ours(a) or a.ndim != 2 or not a.flags.c_contiguous or not plain:
         raise Unsupported("not a dense matrix of ours")
-    if type(val) is not Scalar and isinstance(val, ndarray) and val.ndim:
+    if type(val) is not Scalar and is_ours(val) and val.ndim:
         raise Unsupported("a sequence of values")
     if not a.flags.writeable:
         raise Unsupported("an error that NumPy words")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import itertools
 from collections.abc import Iterator
 from typing import Any
 
@@ -44,15 +45,15 @@ class ndenumerate:
     @staticmethod
     def _all(x: ndarray) -> Iterator[tuple[tuple[int, ...], Any]]:
         for box in boxes(x.shape, BLOCK):
-            origin = [part.start or 0 for part in box]
-            for place, value in numpy.ndenumerate(to_numpy(x[box])):
-                yield tuple(o + i for o, i in zip(origin, place)), value
+            places = itertools.product(*[range(*part.indices(n)) for part, n in zip(box, x.shape)])
+            yield from zip(places, to_numpy(x[box]).flat)
 
     def __next__(self) -> Any:
         return next(self._pairs)
 
-    def __iter__(self) -> ndenumerate:
-        return self
+    def __iter__(self) -> Iterator[tuple[tuple[int, ...], Any]]:
+        # What is left, by the same iterator: a step of its own takes less than one of `__next__`.
+        return self._pairs
 
 
 class Spread(flatiter):

@@ -10,9 +10,19 @@ from typing import Any
 import numpy
 
 from . import _core
-from ._core import Unsupported, ndarray
+from ._core import Unsupported, is_ours, ndarray
 from ._fallback import native
-from ._operands import holds, is_foreign, normalize_axis_index, operand, target
+from ._operands import (
+    PYTHONS,
+    holds,
+    is_array,
+    is_foreign,
+    normalize_axis_index,
+    of_type,
+    operand,
+    result_dtype,
+    target,
+)
 from ._shape import atleast_1d, atleast_2d, atleast_3d
 
 
@@ -53,7 +63,7 @@ def _join(arrays: Sequence[ndarray], axis: int, out: Any, dtype: Any, casting: s
 
 
 def _operands(arrays: Any) -> list[ndarray]:
-    if not hasattr(type(arrays), "__getitem__"):
+    if not hasattr(type(arrays), "__getitem__") or getattr(arrays, "ndim", 1) == 0:
         raise Unsupported("an error that NumPy words")
     return [operand(a) for a in arrays]
 
@@ -68,6 +78,9 @@ def concatenate(
     parts = _operands(arrays)
     if axis is None:
         parts, axis = [a.ravel() for a in parts], 0
+        if out is dtype is None and type(arrays) in (list, tuple) and not PYTHONS.isdisjoint(map(type, arrays)):
+            kind = result_dtype(*[a if type(a) in PYTHONS else part for a, part in zip(arrays, parts)])
+            parts = [part.astype(kind, copy=False) for part in parts]
     return _join(parts, axis, out, dtype, casting)
 
 
@@ -174,6 +187,48 @@ def append(arr: Any, values: Any, axis: Any = None) -> Any:
     return concatenate((a, operand(values)), axis)
 
 
+_RUNS = 16
+"""So many runs between the places that are left out are copied sooner than all elements are asked."""
+
+
+def _joined_runs(a: ndarray, axis: int, runs: list[tuple[int, int]]) -> ndarray:
+    """A new array of runs (start, end) of places along an axis."""
+    kept = sum(end - start for start, end in runs)
+    if a.ndim == 1:
+        made = _core.empty(kept, a.dtype)
+    else:
+        shape = (*a.shape[:axis], kept, *a.shape[axis + 1 :])
+        made = _core.empty(shape, dtype=a.dtype, order="F" if a.flags.fnc else "C")
+    front, at = (slice(None),) * axis, 0
+    for start, end in runs:
+        if start < end:
+            made[(*front, slice(at, at + end - start))] = a[(*front, slice(start, end))]
+            at += end - start
+    return made
+
+
+def _without(a: ndarray, axis: int, places: list[int]) -> ndarray:
+    """All but a few places, which lie within the axis."""
+    size = a.shape[axis]
+    gone = sorted({i % size for i in places})
+    starts = [0, *[i + 1 for i in gone]]
+    return _joined_runs(a, axis, list(zip(starts, [*gone, size])))
+
+
+def _staying(places: Any, size: int, listed: bool) -> numpy.ndarray[Any, Any]:
+    """Which of so many places are not among these."""
+    if places.dtype.kind == "b" and places.shape == (size,):
+        return ~places
+    if places.size and (places.dtype.kind not in "iu" or places.min() < -size or places.max() >= size):
+        raise Unsupported("an error that NumPy words")
+    if not places.size and places.dtype.kind not in "iu" and not listed:
+        raise Unsupported("an error that NumPy words")
+    stays = numpy.ones(size, dtype=bool)
+    if places.size:
+        stays[places] = False
+    return stays
+
+
 @native
 def delete(arr: Any, obj: Any, axis: Any = None) -> Any:
     a = operand(arr)
@@ -189,30 +244,39 @@ def delete(arr: Any, obj: Any, axis: Any = None) -> Any:
         raise Unsupported("an array of another class")
     axis = normalize_axis_index(axis, a.ndim)
     size = a.shape[axis]
+    if type(obj) is int and -size <= obj < size:
+        at = obj % size
+        return _joined_runs(a, axis, [(0, at), (at + 1, size)])
+    if isinstance(obj, slice):
+        return _without_slice(a, axis, range(*obj.indices(size)))
     front = (slice(None),) * axis
-    places = _core.to_numpy(obj)
-    if not isinstance(places, int | slice):
-        one = numpy.asarray(places)
-        places = one.item() if one.size == 1 and one.dtype.kind in "iu" else places
-    if type(places) is int:
-        if not -size <= places < size:
-            raise IndexError(f"index {places} is out of bounds for axis {axis} with size {size}")
-        at = places % size
-        made = _core.empty(
-            [n - (k == axis) for k, n in enumerate(a.shape)], dtype=a.dtype, order="F" if a.flags.fnc else "C"
-        )
-        made[(*front, slice(None, at))] = a[(*front, slice(None, at))]
-        made[(*front, slice(at, None))] = a[(*front, slice(at + 1, None))]
-        return made
-    # NumPy picks what stays (and words the errors) on the positions alone.
-    stays = numpy.delete(numpy.arange(size), places)
-    if not isinstance(places, slice):
-        chosen = numpy.zeros(size, dtype=bool)
-        chosen[stays] = True
-        return a[(*front, chosen)]
-    if a.flags.fnc:
-        return a.T.take(stays, axis=a.ndim - 1 - axis).T
-    return a.take(stays, axis=axis)
+    if type(obj) is ndarray and obj.dtype == bool and obj.shape == (size,):
+        return a[(*front, ~obj)]
+    places = numpy.asarray(_core.to_numpy(obj))
+    few = places.ravel().tolist() if 0 < places.size < _RUNS and places.dtype.kind in "iu" else []
+    if len(few) == 1 and not -size <= few[0] < size:
+        raise IndexError(f"index {few[0]} is out of bounds for axis {axis} with size {size}")
+    # NumPy lays out what is left of several rows as a mask chooses it, but of one row as the array is.
+    plain = a.ndim == 1 or len(few) == 1 or (axis == 0 and not a.flags.fnc)
+    if few and plain and all(-size <= i < size for i in few):
+        return _without(a, axis, few)
+    return a[(*front, _staying(places, size, not is_array(obj) and not isinstance(obj, numpy.ndarray)))]
+
+
+def _without_slice(a: ndarray, axis: int, gone: range) -> ndarray:
+    """All but evenly spaced places."""
+    size = a.shape[axis]
+    gone = gone if gone.step > 0 else gone[::-1]
+    if not gone:
+        return a.copy(order="F" if a.flags.fnc else "C")
+    if gone.step == 1:
+        return _joined_runs(a, axis, [(0, gone.start), (gone.stop, size)])
+    stays = numpy.ones(size, dtype=bool)
+    stays[gone.start : gone.stop : gone.step] = False
+    if a.ndim == 1:
+        return a[stays]
+    places = stays.nonzero()[0]
+    return a.T.take(places, axis=a.ndim - 1 - axis).T if a.flags.fnc else a.take(places, axis=axis)
 
 
 def _with(a: ndarray, at: int, value: Any) -> ndarray:
@@ -234,12 +298,12 @@ def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
         return _with(a, obj + a.size if obj < 0 else obj, values)
     axis = normalize_axis_index(axis, a.ndim)
     size = a.shape[axis]
-    values = operand(values).astype(a.dtype, copy=False)
+    values = of_type(values, a.dtype)
     values = values.reshape((1,) * (a.ndim - values.ndim) + values.shape) if values.ndim < a.ndim else values
     if type(obj) is not int:
         return _inserted(a, _core.to_numpy(obj), values, axis)
-    if not -size <= obj <= size:
-        raise Unsupported("a place that is none")
+    if not -size <= obj <= size or values.ndim > a.ndim:
+        raise Unsupported("a place that is none, or too many axes")
     at = obj + size if obj < 0 else obj
     # A scalar place inserts along the axis what stands in front in `values`.
     values = values.transpose([*range(1, axis + 1), 0, *range(axis + 1, a.ndim)])
@@ -383,7 +447,7 @@ def _pad_widths(pad_width: Any, ndim: int) -> list[tuple[int, int]]:
 
 @native
 def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
-    if not isinstance(filt, ndarray) or axis is not None or filt.ndim == 0 or math.prod(filt.shape) == 0:
+    if not is_ours(filt) or axis is not None or filt.ndim == 0 or math.prod(filt.shape) == 0:
         raise Unsupported("sequences and single axes")
     bounds = []
     for at in filt.nonzero():

@@ -9,7 +9,7 @@ from typing import Any
 import numpy
 
 from . import _core
-from ._core import Scalar, Unsupported, ndarray
+from ._core import Scalar, Unsupported, is_ours, ndarray
 from ._fallback import direct, native
 from ._operands import dtype_of, is_array, is_foreign, operand, result_dtype, target
 
@@ -17,7 +17,7 @@ from ._operands import dtype_of, is_array, is_foreign, operand, result_dtype, ta
 @native
 def isclose(a: Any, b: Any, rtol: Any = 1.0e-5, atol: Any = 1.0e-8, equal_nan: bool = False) -> Any:
     x, y, atol, rtol = (v if type(v) in (int, float, complex) else operand(v) for v in (a, b, atol, rtol))
-    if isinstance(y, ndarray):
+    if is_ours(y):
         y = y.astype(numpy.result_type(y.dtype, 1.0), copy=False)
     elif type(y) is int:
         y = float(y)
@@ -146,7 +146,7 @@ _SCALARS = frozenset(numpy.ScalarType)
 def isscalar(element: Any) -> bool:
     if type(element) in _SCALARS:
         return True
-    return type(element) is Scalar or (not isinstance(element, ndarray) and numpy.isscalar(element))
+    return type(element) is Scalar or (not is_ours(element) and numpy.isscalar(element))
 
 
 @native
@@ -197,7 +197,7 @@ def can_cast(from_: Any, to: Any, casting: Any = "safe") -> bool:
 
 @native
 def min_scalar_type(a: Any, /) -> Any:
-    if isinstance(a, ndarray) and a.ndim:
+    if is_ours(a) and a.ndim:
         return a.dtype
     return numpy.min_scalar_type(_core.to_numpy(a)[()] if is_array(a) else a)
 

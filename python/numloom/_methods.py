@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import pickle
 from collections.abc import Callable, Iterator
@@ -11,7 +12,7 @@ from typing import Any
 import numpy
 
 from . import _core, _indexing, _products, _reductions, _rounding, _shape, _sorting
-from ._core import Scalar, ndarray, to_numpy
+from ._core import Scalar, is_ours, ndarray, to_numpy
 from ._fallback import Visit, native_names, on_host
 from ._placement import stencil_hint
 
@@ -25,26 +26,25 @@ class flatiter:
     def __init__(self, base: ndarray) -> None:
         if base.ndim > 32:
             numpy.ndarray.flat.__get__(to_numpy(base))  # raises
-        self._base, self._index = base, 0
+        self._base = base
 
     base = property(lambda self: self._base, doc=numpy.flatiter.base.__doc__)
-    index = property(lambda self: self._index, doc=numpy.flatiter.index.__doc__)
+    index = property(lambda self: self._steps.index, doc=numpy.flatiter.index.__doc__)
+    coords = property(lambda self: self._steps.coords, doc=numpy.flatiter.coords.__doc__)
 
-    @property
-    def coords(self) -> tuple[int, ...]:
-        return tuple(int(i) for i in numpy.unravel_index(self.index, self._base.shape))
+    @functools.cached_property
+    def _steps(self) -> Any:
+        """NumPy's iterator, once there is a step: what is written to the array meanwhile, it sees."""
+        return to_numpy(self._base).flat
 
     def __len__(self) -> int:
         return self._base.size
 
     def __iter__(self) -> Iterator[Any]:
-        return self
+        return self._steps
 
     def __next__(self) -> Any:
-        if self._index >= self._base.size:
-            raise StopIteration
-        self._index += 1
-        return to_numpy(self._base).flat[self._index - 1]
+        return next(self._steps)
 
     def _is_plain(self, key: Any) -> bool:
         """Whether an index means the same to a flat iterator and to a line of its elements."""
@@ -58,7 +58,7 @@ class flatiter:
         if not self._is_plain(key):
             return on_host(lambda base, key: base.flat[key], "flatiter.__getitem__", (self._base, key), {})
         part = self._base.ravel()[key]
-        return part.copy() if isinstance(part, ndarray) else part
+        return part.copy() if is_ours(part) else part
 
     def __setitem__(self, key: Any, value: Any) -> None:
         key = key.copy() if isinstance(key, flatiter) else key
@@ -141,6 +141,8 @@ def compress(self: ndarray, /, condition: Any, axis: Any = None, out: Any = None
 def choose(self: ndarray, /, *choices: Any, out: Any = None, mode: Any = "raise") -> Any:
     from ._places import choose
 
+    if not choices:
+        raise TypeError("choose() takes exactly 1 argument (0 given)")
     return choose(self, choices[0] if len(choices) == 1 else choices, out, mode)
 
 

@@ -22,8 +22,8 @@ NO_ARRAYS = frozenset(
     setbufsize seterr seterrcall show_config show_runtime typename default_rng seed get_state set_state
     get_bit_generator set_bit_generator""".split()
 )
-# Of these, what only looks at types is NumPy's own function.
-OF_TYPES = frozenset("isdtype issubdtype mintypecode promote_types typename".split())
+# What only looks at types, single numbers or functions is NumPy's own function.
+NUMPYS_OWN = frozenset("base_repr binary_repr frompyfunc isdtype issubdtype mintypecode promote_types typename".split())
 # What belongs on the host in any case: files and text, objects, other classes of arrays. Not counted as missing.
 ON_THE_HOST = NO_ARRAYS | frozenset(
     """array2string array_repr array_str save savez savez_compressed savetxt load loadtxt genfromtxt fromregex fromfile
@@ -79,7 +79,7 @@ def wrapped(value: Any, name: str) -> Any:
         return importlib.import_module("numloom" + value.__name__[len("numpy") :]) if own else value
     if isinstance(value, numpy.ufunc):
         return getattr(_core, value.__name__, value)
-    if name in OF_TYPES:
+    if name in NUMPYS_OWN:
         return value
     if isinstance(value, _FUNCTIONS) or type(value).__name__ == "cython_function_or_method":
         quiet = name.rpartition(".")[2] in ON_THE_HOST or name.startswith(HOST_MODULES)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy
 
 from . import _core
-from ._core import Scalar, Unsupported, ndarray
+from ._core import Scalar, Unsupported, is_ours, ndarray
 from ._fallback import native
 from ._operands import NoValue, operand, target
 from ._reductions import given
@@ -155,7 +155,7 @@ def _divided(total: Any, count: Any, out: Any = None) -> Any:
     with numpy.errstate(invalid="ignore", divide="ignore"):
         if out is not None:
             return _core.divide(total, count, out=out, casting="unsafe")
-        if isinstance(total, ndarray):
+        if is_ours(total):
             return _core.divide(total, count, out=total, casting="unsafe")
         # As wide as the count, which a half float does not hold.
         return _core.divide(total, count).astype(total.dtype, copy=False)
@@ -196,7 +196,7 @@ def nanvar(
     bad = freedom <= 0
     if bad.any():
         warnings.warn("Degrees of freedom <= 0 for slice.", RuntimeWarning, stacklevel=3)
-        if not isinstance(made, ndarray):
+        if not is_ours(made):
             return made.dtype.type(numpy.nan)
         _core.copyto(made, numpy.nan, where=bad, casting="unsafe")
     return made
@@ -216,6 +216,6 @@ def nanstd(
     correction: Any = NoValue,
 ) -> Any:
     made = nanvar(operand(a), axis, dtype, out, ddof, keepdims, where=where, mean=mean, correction=correction)
-    if isinstance(made, ndarray):
+    if is_ours(made):
         return _core.sqrt(made, out=made)
     return _core.sqrt(made)

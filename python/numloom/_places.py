@@ -10,10 +10,10 @@ from typing import Any
 import numpy
 
 from . import _core
-from ._core import Unsupported, ndarray
+from ._core import Unsupported, is_ours, ndarray
 from ._creation import arange, ones, tri
 from ._fallback import native
-from ._operands import holds, is_array, operand, result_dtype, target
+from ._operands import holds, is_array, of_type, operand, result_dtype, settled, target, whole
 
 # NumPy's own limit on operands of one call.
 _MOST_CHOICES = 60
@@ -82,7 +82,7 @@ def unravel_index(indices: Any, shape: Any, order: str = "C") -> Any:
         return numpy.unravel_index(indices, shape, order)  # type: ignore[call-overload]
     at = _integers(indices)
     sizes = tuple(shape) if numpy.iterable(shape) else (shape,)
-    sizes = tuple(operator.index(size) for size in sizes)
+    sizes = tuple(whole(size) for size in sizes)
     if not sizes or (at.size and _outside(at, math.prod(sizes))):
         raise Unsupported("an error that NumPy words")
     made: list[Any] = [None] * len(sizes)
@@ -91,7 +91,7 @@ def unravel_index(indices: Any, shape: Any, order: str = "C") -> Any:
         # None is negative by now, and division without signs is faster.
         rows = _core.floor_divide(at.view(numpy.uintp), numpy.uintp(sizes[axis])).view(numpy.intp)
         at, made[axis] = rows, at - rows * sizes[axis]
-    made[slowest] = at.copy()
+    made[slowest] = at.copy() if at.ndim else at[()]
     return tuple(made)
 
 
@@ -137,7 +137,7 @@ def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
     if any(isinstance(choice, (int, float, complex)) for choice in choices):
         raise Unsupported("numbers of Python's, whose type depends on the others")
     options = [operand(choice) for choice in choices]
-    if not 2 <= len(options) <= _MOST_CHOICES or any(not isinstance(option, ndarray) for option in options):
+    if not 2 <= len(options) <= _MOST_CHOICES or any(not is_ours(option) for option in options):
         raise Unsupported("an error that NumPy words, or one choice")
     at = _within(at, len(options), mode)
     kind = result_dtype(*options)
@@ -155,7 +155,7 @@ def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
 
 @native
 def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
-    if not isinstance(a, ndarray):
+    if not is_ours(a):
         raise Unsupported("not an array of ours")
     if mode == "raise" and type(ind) is ndarray and a.ndim == ind.ndim == 1 and ind.dtype.kind == "i":
         if type(a) is ndarray and a.size and holds(a, v):
@@ -164,8 +164,8 @@ def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
             except ValueError:
                 raise Unsupported("an array that is read only") from None
             return
-    at, values = _integers(ind).ravel(), operand(v).ravel()
-    if not a.size or not a.flags.writeable or not numpy.can_cast(values.dtype, a.dtype, "unsafe"):
+    at, values = _integers(settled(ind)).ravel(), of_type(v, a.dtype).ravel()
+    if not a.size or not a.flags.writeable:
         raise Unsupported("an error that NumPy words")
     if not at.size or not values.size:
         return
@@ -176,7 +176,6 @@ def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
         raise Unsupported("an error that NumPy words")
     if values.shape[0] != 1 and values.shape[0] != at.shape[0]:
         values = values.take(arange(at.shape[0]) % values.shape[0])
-    values = values.astype(a.dtype, copy=False)
     if flat:
         a.reshape(-1)[at] = values
     else:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy
 
-from ._core import ndarray, to_numpy
+from ._core import is_ours, ndarray, to_numpy
 from ._fallback import direct, on_host
 from ._joining import concatenate
 
@@ -28,14 +28,14 @@ def _edges(x: ndarray, threshold: Any = None, edgeitems: Any = None) -> numpy.nd
 
 
 def array2string(a: Any, *args: Any, **kwargs: Any) -> str:
-    short = _edges(a, kwargs.get("threshold"), kwargs.get("edgeitems")) if isinstance(a, ndarray) else None
+    short = _edges(a, kwargs.get("threshold"), kwargs.get("edgeitems")) if is_ours(a) else None
     if short is None:
         return on_host(numpy.array2string, "", (a, *args), kwargs)
     return numpy.array2string(short, *args, **{**kwargs, "threshold": 0})
 
 
 def array_str(a: Any, max_line_width: Any = None, precision: Any = None, suppress_small: Any = None) -> str:
-    if not isinstance(a, ndarray) or a.ndim == 0:
+    if not is_ours(a) or a.ndim == 0:
         return on_host(numpy.array_str, "", (a, max_line_width, precision, suppress_small), {})
     return array2string(a, max_line_width, precision, suppress_small, " ", "")
 
@@ -43,7 +43,7 @@ def array_str(a: Any, max_line_width: Any = None, precision: Any = None, suppres
 def array_repr(arr: Any, max_line_width: Any = None, precision: Any = None, suppress_small: Any = None) -> str:
     options: Any = numpy.get_printoptions()
     special = options["legacy"] is not False or options["override_repr"] is not None
-    if special or not isinstance(arr, ndarray) or (type(arr) is ndarray and not arr.size > options["threshold"]):
+    if special or not is_ours(arr) or (type(arr) is ndarray and not arr.size > options["threshold"]):
         return on_host(numpy.array_repr, "", (arr, max_line_width, precision, suppress_small), {})
     name = "array" if type(arr) is ndarray else type(arr).__name__
     text = array2string(arr, max_line_width, precision, suppress_small, ", ", name + "(", suffix=")")

@@ -8,11 +8,11 @@ from typing import Any
 import numpy
 
 from . import _core
-from ._core import Unsupported
+from ._core import Unsupported, ndarray
 from ._creation import array
 from ._fallback import native
 from ._operands import normalize_axis_index, operand, target
-from ._shape import moveaxis
+from ._shape import moveaxis, repeat, tile
 
 
 @native
@@ -22,7 +22,8 @@ def dot(a: Any, b: Any, out: Any = None) -> Any:
 
 @native
 def inner(a: Any, b: Any, /) -> Any:
-    return _core.inner(operand(a), operand(b))
+    a, b = operand(a), operand(b)
+    return _core.inner(a, b) if a.ndim and b.ndim else _core.multiply(a, b)
 
 
 @native
@@ -93,6 +94,19 @@ def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axi
     return moveaxis(made, -1, normalize_axis_index(axisc, made.ndim, "axisc"))
 
 
+_SHORT = 32
+"""Rows of fewer elements are multiplied slowly; rows of a row of products are longer."""
+
+
+def _kron_of_rows(a: ndarray, b: ndarray) -> Any:
+    """By whole rows of the result: each element of `a` repeated over a row of `b`, and that as often as `a` has any."""
+    n, m = a.shape[-1], b.shape[-1]
+    sides = [side for k in a.shape[:-1] for side in (k, 1)], [side for k in b.shape[:-1] for side in (1, k)]
+    wide_a = repeat(a, m, axis=-1).reshape(*sides[0], n * m)
+    wide_b = tile(b, n).reshape(*sides[1], n * m)
+    return _core.multiply(wide_a, wide_b).reshape([i * j for i, j in zip(a.shape, b.shape)])
+
+
 @native
 def kron(a: Any, b: Any) -> Any:
     b = operand(b)
@@ -100,6 +114,8 @@ def kron(a: Any, b: Any) -> Any:
     if a.ndim == 0 or b.ndim == 0:
         return _core.multiply(a, b)
     b = array(b, copy=None, ndmin=a.ndim)
+    if b.shape[-1] < _SHORT and a.size and b.size and max(a.shape[:-1], default=0) > 1 and max(b.shape[:-1]) > 1:
+        return _kron_of_rows(a, b)
     wide_a = a.reshape([side for n in a.shape for side in (n, 1)])
     wide_b = b.reshape([side for n in b.shape for side in (1, n)])
     return _core.multiply(wide_a, wide_b).reshape([m * n for m, n in zip(a.shape, b.shape)])

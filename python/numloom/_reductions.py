@@ -94,31 +94,16 @@ def mean(
     a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = NoValue, *, where: Any = NoValue
 ) -> Any:
     a = operand(a)
-    if a.dtype.char == "e" and not a.size:
-        raise Unsupported("warnings that NumPy words")
     return a.mean(axis=axis, dtype=dtype, out=target(out), **given(keepdims=keepdims, where=where))
 
 
-_LARGEST_HALF = 65504
-
-
-def _needs_care(a: ndarray, ddof: Any) -> bool:
-    """Whether there are more half floats than one counts.
-
-    Of other types nobody asks how many there are, which a mask may be about to decide.
-    """
-    if a.size <= ddof:
-        raise Unsupported("warnings that NumPy words")
-    return a.size > _LARGEST_HALF
-
-
-def _half_var(a: ndarray, axis: Any, ddof: Any, keepdims: Any) -> Any:
+def half_var(a: ndarray, axis: Any, ddof: Any, keepdims: Any) -> Any:
     """The variance of more half floats than a half float counts: as in NumPy, only its divisions are wider."""
     chosen = {"axis": axis, "keepdims": True}
     total = operand(a.sum(**chosen))
     n = a.size // total.size
     apart = a - (total.astype(numpy.float64) / n).astype(a.dtype)
-    chosen["keepdims"] = bool(keepdims) and keepdims is not NoValue
+    chosen["keepdims"] = bool(keepdims)
     made = operand((apart * apart).sum(**chosen)).astype(numpy.float64) / builtins.max(n - ddof, 0)
     return made.astype(a.dtype)
 
@@ -140,9 +125,9 @@ def var(
         if ddof != 0:
             raise ValueError("ddof and correction can't be provided simultaneously.")
         ddof = correction
+    if ddof is None:
+        raise Unsupported("an error that NumPy words")
     a = operand(a)
-    if a.dtype.char == "e" and dtype is out is None and where is mean is NoValue and _needs_care(a, ddof):
-        return _half_var(a, axis, ddof, keepdims)
     chosen = given(keepdims=keepdims, where=where, mean=mean)
     return a.var(axis=axis, dtype=dtype, out=target(out), ddof=ddof, **chosen)
 
@@ -164,9 +149,9 @@ def std(
         if ddof != 0:
             raise ValueError("ddof and correction can't be provided simultaneously.")
         ddof = correction
+    if ddof is None:
+        raise Unsupported("an error that NumPy words")
     a = operand(a)
-    if a.dtype.char == "e" and dtype is out is None and where is mean is NoValue and _needs_care(a, ddof):
-        return _core.sqrt(_half_var(a, axis, ddof, keepdims))
     chosen = given(keepdims=keepdims, where=where, mean=mean)
     return a.std(axis=axis, dtype=dtype, out=target(out), ddof=ddof, **chosen)
 
@@ -274,4 +259,8 @@ def average(a: Any, axis: Any = None, weights: Any = None, returned: bool = Fals
 
 @native
 def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: Any = None) -> Any:
-    return operand(a).diagonal(offset, axis1, axis2).sum(axis=-1, dtype=dtype, out=target(out))
+    try:
+        diagonal = operand(a).diagonal(offset, axis1, axis2)
+    except TypeError:
+        raise Unsupported("an error that NumPy words") from None
+    return diagonal.sum(axis=-1, dtype=dtype, out=target(out))

@@ -9,7 +9,7 @@ from typing import Any
 import numpy
 
 from . import _core
-from ._core import Unsupported, ndarray
+from ._core import Unsupported, is_ours, ndarray
 from ._creation import array
 from ._fallback import native
 from ._indexing import diff
@@ -21,7 +21,7 @@ def round(a: Any, decimals: Any = 0, out: Any = None) -> Any:
     a, out = operand(a), target(out)
     scalar = a.ndim == 0 and out is None
     made = _rounded(a, decimals if type(decimals) is int else operator.index(decimals), out)
-    return made[()] if scalar and isinstance(made, ndarray) else made
+    return made[()] if scalar and is_ours(made) else made
 
 
 def _rounded(a: ndarray, decimals: int, out: Any) -> Any:
@@ -129,7 +129,7 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> An
 
 def _steps(h: Any, size: int) -> Any:
     """The one distance between neighbours, or all of them from their places."""
-    if not isinstance(h, ndarray) or h.ndim == 0:
+    if not is_ours(h) or h.ndim == 0:
         return h
     if h.ndim != 1:
         raise ValueError("distances must be either scalars or 1d")
@@ -153,7 +153,7 @@ def _slope(f: ndarray, axis: int, h: Any, edge_order: int) -> ndarray:
         return (*front, slice(start, stop))
 
     made = _core.empty_like(f)
-    even = not isinstance(h, ndarray) or h.ndim == 0
+    even = not is_ours(h) or h.ndim == 0
     if even:
         made[at(1, -1)] = (f[at(2, None)] - f[at(None, -2)]) / (2.0 * h)
     else:
@@ -187,11 +187,10 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
     y = operand(y)
     if not isinstance(axis, int | numpy.integer) or not -y.ndim <= axis < y.ndim:
         raise Unsupported("an error that NumPy words")
-    axis %= y.ndim
-    step = dx
+    step, at = dx, axis % y.ndim
     if x is not None:
         x = operand(x)
-        step = diff(x).reshape([-1 if i == axis else 1 for i in range(y.ndim)]) if x.ndim == 1 else diff(x, axis=axis)
-    front = (slice(None),) * axis
+        step = diff(x).reshape([-1 if i == at else 1 for i in range(y.ndim)]) if x.ndim == 1 else diff(x, axis=axis)
+    front = (slice(None),) * at
     pairs = y[(*front, slice(1, None))] + y[(*front, slice(None, -1))]
     return (step * pairs / 2.0).sum(axis=axis)

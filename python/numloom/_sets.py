@@ -13,7 +13,7 @@ from . import _core
 from ._core import Unsupported, ndarray
 from ._fallback import native
 from ._joining import concatenate
-from ._operands import normalize_axis_index, operand
+from ._operands import PYTHONS, normalize_axis_index, operand
 from ._shape import moveaxis
 from ._sorting import lexsort, searchsorted
 
@@ -167,7 +167,7 @@ def unique_values(x: Any) -> Any:
 
 @native
 def union1d(ar1: Any, ar2: Any) -> Any:
-    return unique(concatenate((operand(ar1), operand(ar2)), axis=None))
+    return unique(concatenate([a if type(a) in PYTHONS else operand(a) for a in (ar1, ar2)], axis=None))
 
 
 @native

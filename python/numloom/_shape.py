@@ -11,21 +11,30 @@ from typing import Any
 import numpy
 
 from . import _core
-from ._core import Unsupported, ndarray
+from ._core import Scalar, Unsupported, ndarray
 from ._creation import arange, array
 from ._fallback import direct, native, on_host
-from ._operands import is_foreign, normalize_axis_index, normalize_axis_tuple, operand
+from ._operands import is_foreign, is_truth, normalize_axis_index, normalize_axis_tuple, operand, whole
+
+
+def _like(given: Any, made: ndarray) -> Any:
+    """A view of `given`, which is itself where it is a scalar and the view has no axes either."""
+    scalar = type(given) is Scalar or isinstance(given, numpy.generic)
+    return given if scalar and made.ndim == 0 else made
 
 
 @native
 def reshape(a: Any, /, shape: Any, order: Any = "C", *, copy: bool | None = None) -> Any:
-    a = operand(a)
+    x = operand(a)
     if copy is True:
-        return reshape(a.copy(), shape, order)
-    made = a.reshape(a.shape if shape is None else shape, order=order)
-    if copy is False and a.size and not numpy.may_share_memory(_core.to_numpy(made), _core.to_numpy(a)):
+        x = x.copy()
+    try:
+        made = x.reshape(x.shape if shape is None else shape, order=order)
+    except TypeError:
+        raise Unsupported("an error that NumPy words") from None
+    if copy is False and x.size and not numpy.may_share_memory(_core.to_numpy(made), _core.to_numpy(x)):
         raise ValueError("Unable to avoid creating a copy while reshaping.")
-    return made
+    return made if made.ndim else _like(a, made)
 
 
 @native
@@ -35,7 +44,8 @@ def ravel(a: Any, order: Any = "C") -> Any:
 
 @native
 def transpose(a: Any, axes: Any = None) -> Any:
-    return operand(a).transpose() if axes is None else operand(a).transpose(axes)
+    made = operand(a).transpose() if axes is None else operand(a).transpose(axes)
+    return made if made.ndim else _like(a, made)
 
 
 @native
@@ -53,15 +63,15 @@ def matrix_transpose(x: Any, /) -> Any:
 
 @native
 def moveaxis(a: Any, source: Any, destination: Any) -> Any:
-    a = operand(a)
-    sources = normalize_axis_tuple(source, a.ndim, "source")
-    destinations = normalize_axis_tuple(destination, a.ndim, "destination")
+    x = operand(a)
+    sources = normalize_axis_tuple(source, x.ndim, "source")
+    destinations = normalize_axis_tuple(destination, x.ndim, "destination")
     if len(sources) != len(destinations):
         raise ValueError("`source` and `destination` arguments must have the same number of elements")
-    order = [axis for axis in range(a.ndim) if axis not in sources]
+    order = [axis for axis in range(x.ndim) if axis not in sources]
     for to, axis in sorted(zip(destinations, sources)):
         order.insert(to, axis)
-    return a.transpose(order)
+    return _like(a, x.transpose(order))
 
 
 @native
@@ -88,8 +98,9 @@ def swapaxes(a: Any, axis1: int, axis2: int) -> Any:
 @direct
 def squeeze(a: Any, axis: Any = None) -> Any:
     try:
-        return operand(a).squeeze() if axis is None else operand(a).squeeze(axis=axis)
-    except Unsupported:
+        made = operand(a).squeeze() if axis is None else operand(a).squeeze(axis=axis)
+        return made if made.ndim else _like(a, made)
+    except TypeError:  # Unsupported, or an error that NumPy words
         pass
     return on_host(numpy.squeeze, "squeeze", (a, axis), {})
 
@@ -115,7 +126,7 @@ def broadcast_to(array: Any, shape: Any, subok: bool = False) -> Any:
     shape = tuple(shape) if numpy.iterable(shape) else (shape,)
     try:
         return _core.broadcast_to(a, shape)
-    except ValueError:
+    except (TypeError, ValueError):
         raise Unsupported("an error that NumPy words") from None
 
 
@@ -228,6 +239,8 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Any:
         made = _rolled(flat, shift) if type(shift) is int and a.size else roll(flat, shift, 0)
         return made if flat is a else made.reshape(a.shape)
     axes = normalize_axis_tuple(axis, a.ndim, allow_duplicate=True)
+    if not axes:
+        raise Unsupported("an error that NumPy words")
     shifts: dict[int, int] = {}
     pairs = numpy.broadcast(shift, axes)
     if pairs.ndim > 1:
@@ -294,9 +307,11 @@ def repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
 @native
 def tile(A: Any, reps: Any) -> Any:
     try:
-        counts = tuple(operator.index(r) for r in reps)
+        counts = tuple(reps)
     except TypeError:
-        counts = (operator.index(reps),)
+        counts = (reps,)
+    if not {int}.issuperset(map(type, counts)):
+        counts = tuple(int(count) if is_truth(count) else whole(count) for count in counts)
     a = operand(A)
     if all(count == 1 for count in counts) and a.ndim >= len(counts):
         return array(a, copy=True, ndmin=len(counts))
@@ -329,15 +344,18 @@ def resize(a: Any, new_shape: Any) -> Any:
 @native
 def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> Any:
     a = operand(ary)
-    total = a.shape[axis]
+    # Of a sequence NumPy asks the length, whatever the axis.
+    total = a.shape[axis] if hasattr(ary, "shape") else len(ary)
     try:
-        cuts = [0, *[int(i) for i in indices_or_sections], total]
+        len(indices_or_sections)
     except TypeError:
         sections = int(indices_or_sections)
         if sections <= 0:
             raise ValueError("number sections must be larger than 0.") from None
         each, extra = divmod(total, sections)
         cuts = [i * each + min(i, extra) for i in range(sections + 1)]
+    else:
+        cuts = [0, *[whole(i) for i in indices_or_sections], total]
     front = (slice(None),) * normalize_axis_index(axis, a.ndim)
     return [a[(*front, slice(start, stop))] for start, stop in itertools.pairwise(cuts)]
 
@@ -348,9 +366,11 @@ def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> Any:
     try:
         len(indices_or_sections)
     except TypeError:
+        if not hasattr(ary, "shape"):
+            raise Unsupported("an error that NumPy words") from None
         if a.shape[axis] % indices_or_sections:
             raise ValueError("array split does not result in an equal division") from None
-    return array_split(a, indices_or_sections, axis)
+    return array_split(ary, indices_or_sections, axis)
 
 
 def _split_along(ary: Any, indices_or_sections: Any, least: int, axis: int, name: str) -> Any:

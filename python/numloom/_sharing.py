@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy
 
-from ._core import Scalar, ndarray, place_of, to_numpy
+from ._core import Scalar, is_ours, ndarray, place_of, to_numpy
 from ._fallback import direct
 
 # Where a store begins in the descriptions: any address will do, as nothing is read there.
@@ -30,8 +30,8 @@ def _told(a: Any, b: Any) -> tuple[Any, Any] | None:
     """Both as NumPy arrays over the places they have, not over memory; None if they have nothing in common."""
     if type(a) is Scalar or type(b) is Scalar:
         return None
-    if not isinstance(a, ndarray) or not isinstance(b, ndarray):
-        return tuple(to_numpy(x) if isinstance(x, ndarray) else x for x in (a, b))  # type: ignore[return-value]
+    if not is_ours(a) or not is_ours(b):
+        return tuple(to_numpy(x) if is_ours(x) else x for x in (a, b))  # type: ignore[return-value]
     (store, from_a, foreign), (other, from_b, also) = place_of(a), place_of(b)
     if store == other:
         return numpy.asarray(_Lies(a, from_a)), numpy.asarray(_Lies(b, from_b))

@@ -149,9 +149,11 @@ def searchsorted(a: Any, v: Any, side: Any = "left", sorter: Any = None) -> Any:
 @native
 def digitize(x: Any, bins: Any, right: Any = False) -> Any:
     x, bins = operand(x), operand(bins)
+    if x.dtype.kind == "c":
+        raise TypeError("x may not be complex")
     # Bins are few, and that they are in order is said in the call: NumPy says it.
     order: Any = _monotonicity(_core.to_numpy(bins))
-    if order == 0 or x.dtype.kind == "c":
+    if order == 0:
         raise Unsupported("an error that NumPy words")
     side = "left" if right else "right"
     if order < 0:

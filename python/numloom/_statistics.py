@@ -8,7 +8,7 @@ from typing import Any
 import numpy
 
 from . import _core
-from ._core import Unsupported, ndarray
+from ._core import Unsupported, is_ours, ndarray
 from ._creation import array
 from ._fallback import native
 from ._joining import concatenate
@@ -72,7 +72,7 @@ def _variables(x: ndarray, dtype: Any, in_rows: bool) -> ndarray:
     """One row a variable."""
     # Nothing writes into them: what has the type already is not copied.
     x = x if x.dtype == dtype else array(x, dtype=dtype)
-    if not isinstance(x, ndarray):
+    if not is_ours(x):
         raise Unsupported("a type of NumPy's")
     x = x if x.ndim == 2 else x.reshape(1, -1)
     return x if in_rows else x.T

@@ -19,7 +19,7 @@ import numpy
 from numpy.lib.npyio import DataSource
 
 from . import _core
-from ._core import Unsupported, ndarray, read_sequence, read_table, settle_mappings, to_numpy, write_table
+from ._core import Unsupported, is_ours, read_sequence, read_table, settle_mappings, to_numpy, write_table
 from ._fallback import direct, on_host
 from ._operands import operand
 
@@ -275,7 +275,7 @@ def savetxt(
     settle_mappings()
     words = (fmt, delimiter, newline, header, footer, comments)
     try:
-        rows = X if isinstance(X, ndarray) or type(X) is numpy.ndarray else operand(X)
+        rows = X if is_ours(X) or type(X) is numpy.ndarray else operand(X)
         pattern = _pattern(rows, fmt, delimiter)
         if not all(type(word) is str for word in words[1:]):
             raise Unsupported("an error that NumPy words")

@@ -156,10 +156,16 @@ DIFFERENCES = """\
   with AVX-512, NumPy's vector loops for floats skip all but the last along contiguous axes:
   `power.reduce([2., 3., 2.])` is 4 there instead of 64.
 - Sums of halves are accumulated in single precision everywhere; NumPy does so for contiguous axes only.
-- Products of more than 512 elements are made of parts. Where one part is zero and another beyond the range, the product
-  is NaN; NumPy, which multiplies from the left, gives zero if the zero comes first.
+- Products along an axis of more than 512 elements are made of parts (those of whole arrays come out as from the left).
+  Where one part is zero and another beyond the range, the product is NaN; NumPy, which multiplies from the left, gives
+  zero if the zero comes first.
 - A 0-d result that is still to come is a `numloom.Scalar`, in which C code finds no `float`: `json.dumps(x)`,
-  `time.sleep(x)` and `decimal.Decimal(x)` want `float(x)`.
+  `time.sleep(x)`, `decimal.Decimal(x)` and `numpy.timedelta64(x, "D")` want `float(x)` or `int(x)`. Its arithmetic
+  warns as that of arrays does ("in divide", not "in scalar divide"), and not about integers that overflow.
+- Matrices with NaN or infinity: `svd`, `eigh` and what is made of them raise `LinAlgError` or give NaN, where LAPACK at
+  times leaves finite numbers. Products of matrices warn of overflow as NumPy's do, `einsum` of nothing.
+- Words about the names and the number of arguments of a method are Python's own for a class in Rust:
+  `ndarray.copy() got an unexpected keyword argument`.
 - Sums, products, elementary functions and complex products may differ in the last places, because they are computed
   in another order or by other algorithms. Errors are a few units in the last place, as NumPy's are.
 - Every sort is stable, whatever `kind` says: `argsort` and the inverse of `unique` tell equal elements apart by where
@@ -174,6 +180,10 @@ DIFFERENCES = """\
 - A floating-point warning inside masked work (`x[m] = 1 / (x[m] * 0)`) may come from a number that stands in for the
   unselected elements, where the expression fails for every number. An operation whose result nobody reads does not
   warn.
+- `isinstance(x, np.ndarray)` holds for NumPy's arrays too, which arrays of texts, dates, objects and records are.
+- Warnings of deferred work come when it is done, under the filters (`warnings.simplefilter`, `catch_warnings`) of when
+  it was written: what was ignored stays ignored, what was to be an error is one in the call. A block that collects
+  them (`catch_warnings(record=True)`) must read the values, or call `numloom.sync()`, before it ends.
 - Errors in values (an index out of bounds in a computed index array, a floating-point warning) may show up at the next
   read instead of in the call; they name the line that recorded the operation.
 """

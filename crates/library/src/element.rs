@@ -3,7 +3,7 @@
 use half::f16;
 pub use num_complex::{Complex32, Complex64};
 use numloom_ir::DType;
-use numloom_loops::{In, cast_fn, copy_bytes};
+use numloom_loops::{In, cast_fn, copy_bytes, fp_raise};
 use std::mem::MaybeUninit;
 
 /// A bool byte. Foreign memory may hold any non-zero byte for true, so it is not a Rust `bool`.
@@ -237,7 +237,7 @@ pub unsafe fn write_run<T: Element>(src: *const T, to: DType, dst: *mut u8, step
     for at in (0..n).step_by(BLOCK) {
         let len = BLOCK.min(n - at);
         let (from, dense) = (In { ptr: src.add(at) as *const u8, step: item }, buffer.as_mut_ptr() as *mut u8);
-        cast(len, &from, &dense);
+        fp_raise(cast(len, &from, &dense));
         let dst = dst.offset(at as isize * step);
         with_size!(to.size(), D => move_run::<D>(dense, to.size() as isize, dst, step, len));
     }

@@ -17,6 +17,8 @@ use std::ops::Range;
 /// (stride 0 where broadcast). Vectors come as matrices with an extent of 1.
 #[derive(Default)]
 pub struct MatMul {
+    /// The name in floating-point warnings, if there are to be any.
+    heard_as: Option<&'static str>,
     partial: Scratch,
 }
 
@@ -265,6 +267,11 @@ impl MatMul {
         MatMul::default()
     }
 
+    /// A product whose floating-point exceptions are those of `name`.
+    pub fn heard_as(name: &'static str) -> MatMul {
+        MatMul { heard_as: Some(name), ..MatMul::default() }
+    }
+
     fn plan(&self, args: &Args) -> Result<Plan, LibraryError> {
         let name = self.name();
         ensure_operands(args, 2, 1, name)?;
@@ -454,6 +461,10 @@ impl LibraryOp for MatMul {
 
     fn name(&self) -> &'static str {
         "matmul"
+    }
+
+    fn raises(&self) -> Option<&'static str> {
+        self.heard_as
     }
 
     fn phases(&self, args: &Args) -> SmallVec<[usize; 4]> {

@@ -371,6 +371,10 @@ impl LibraryOp for Nonzero {
 unsafe fn coordinates<T: Element>(mask: &RawView, outs: &[RawView], range: Range<usize>, mut at: usize) {
     let last = mask.shape.len() - 1;
     let (width, step) = (mask.shape[last], mask.strides[last]);
+    let dense = outs.iter().all(|out| out.strides[0] == size_of::<i64>() as isize && out.is_aligned());
+    if mask.dtype == DType::Bool && dense && width < NARROW && is_dense(mask) {
+        return flat_coordinates(mask, outs, range, at);
+    }
     let mut index: Dims = smallvec![0; mask.shape.len()];
     let mut flat = range.start;
     while flat < range.end {
@@ -383,7 +387,6 @@ unsafe fn coordinates<T: Element>(mask: &RawView, outs: &[RawView], range: Range
         }
         let from = flat % width;
         let to = width.min(from + range.end - flat);
-        let dense = outs.iter().all(|out| out.strides[0] == size_of::<i64>() as isize && out.is_aligned());
         if mask.dtype == DType::Bool && step == 1 && dense {
             at += places_in_row(start, from..to, &index, outs, at);
             flat += to - from;
@@ -402,8 +405,62 @@ unsafe fn coordinates<T: Element>(mask: &RawView, outs: &[RawView], range: Range
     }
 }
 
+/// Whether the elements, single bytes, lie one after another in C order.
+fn is_dense(mask: &RawView) -> bool {
+    let mut step = 1;
+    mask.shape.iter().zip(&mask.strides).rev().all(|(&n, &s)| {
+        let as_it_must = n == 1 || s == step;
+        step *= n as isize;
+        as_it_must
+    })
+}
+
+/// The same for a dense mask with short rows: the trues are found across rows, and then told apart.
+unsafe fn flat_coordinates(mask: &RawView, outs: &[RawView], range: Range<usize>, mut at: usize) {
+    let (mut places, mut found) = ([0i64; PLACES], [0i64; PLACES]);
+    for first in range.clone().step_by(PLACES) {
+        let n = PLACES.min(range.end - first);
+        number_places(&mut places, first);
+        let to = found.as_mut_ptr().cast();
+        let count = compress(size_of::<i64>(), n, places.as_ptr().cast(), mask.ptr.add(first), to);
+        for (out, &extent) in outs.iter().zip(&mask.shape).rev() {
+            let to = std::slice::from_raw_parts_mut((out.ptr as *mut i64).add(at), count);
+            divide_off(&mut found[..count], extent, to);
+        }
+        at += count;
+    }
+}
+
+/// Divides places by an extent, and writes what remains.
+fn divide_off(places: &mut [i64], extent: usize, rest: &mut [i64]) {
+    let (share, extent) = (1.0 / extent as f64, extent as i64);
+    vectorized(
+        #[inline(always)]
+        || {
+            for (place, rest) in places.iter_mut().zip(rest) {
+                // Half a place away from any whole number, so the product's rounding does not reach one: there are far
+                // fewer places than 2^50.
+                // SAFETY: between zero and the number of places.
+                let whole = unsafe { ((*place as f64 + 0.5) * share).to_int_unchecked::<i64>() };
+                *rest = *place - whole * extent;
+                *place = whole;
+            }
+        },
+    );
+}
+
+/// Rows shorter than this are not worth looking at one by one.
+const NARROW: usize = 256;
+
 /// Places that are looked at together.
 const PLACES: usize = 1024;
+
+fn number_places(places: &mut [i64; PLACES], first: usize) {
+    vectorized(
+        #[inline(always)]
+        || places.iter_mut().enumerate().for_each(|(i, place)| *place = (first + i) as i64),
+    );
+}
 
 /// Writes the coordinates of the trues among places `range` of a dense row, from position `at` of dense outputs on;
 /// answers how many there are.
@@ -413,10 +470,7 @@ unsafe fn places_in_row(row: *const u8, range: Range<usize>, index: &[usize], ou
     let mut places = [0i64; PLACES];
     for first in range.clone().step_by(PLACES) {
         let n = PLACES.min(range.end - first);
-        vectorized(
-            #[inline(always)]
-            || places.iter_mut().enumerate().for_each(|(i, place)| *place = (first + i) as i64),
-        );
+        number_places(&mut places, first);
         let to = (last.ptr as *mut i64).add(at + found);
         found += compress(size_of::<i64>(), n, places.as_ptr().cast(), row.add(first), to.cast());
     }

@@ -2,12 +2,13 @@
 
 use crate::element::{Element, read_run};
 use crate::fold::{Combine, Fold, with_fold};
+use crate::product::{Passage, carried, in_range, one_after_another, passage};
 use crate::scratch::Scratch;
 use crate::vector::vectorized;
 use crate::walk::{Walk, ensure, ensure_operands, piece, pieces, without};
 use crate::{Args, Form, LARGE, LibraryError, LibraryOp, RawView};
 use numloom_ir::{DType, Dims, ScalarOp, Strides};
-use numloom_loops::{stream, streamed};
+use numloom_loops::{fp_clear, stream, streamed};
 use smallvec::{SmallVec, smallvec};
 use std::mem::MaybeUninit;
 use std::ops::Range;
@@ -18,6 +19,7 @@ pub struct Accumulate {
     fold: Fold,
     axis: usize,
     sums: Scratch,
+    passages: Scratch,
 }
 
 /// Elements of a tile.
@@ -76,7 +78,7 @@ struct Lane<'a> {
 
 impl Accumulate {
     pub fn new(fold: Fold, axis: usize) -> Accumulate {
-        Accumulate { fold, axis, sums: Scratch::default() }
+        Accumulate { fold, axis, sums: Scratch::default(), passages: Scratch::default() }
     }
 
     fn plan(&self, args: &Args) -> Result<Plan, LibraryError> {
@@ -103,6 +105,11 @@ impl Accumulate {
             }
         };
         Ok(Plan { outer, steps: [x_steps, out_steps], lanes, len, cut })
+    }
+
+    /// Whether a part may go beyond the range where the whole does not: see `product`.
+    fn leaves_range(&self, dtype: DType) -> bool {
+        matches!(self.fold, Fold::Multiply) && dtype.is_inexact()
     }
 
     unsafe fn lane<'a>(&self, args: &'a Args, offsets: [isize; 2], at: usize) -> Lane<'a> {
@@ -156,12 +163,28 @@ impl Accumulate {
                 let range = piece(plan.len, chunks, chunk);
                 let mut lane = self.lane(args, walk.offsets, range.start);
                 let sums = sums.add(index * chunks);
+                let passages = self.passages.get::<Passage>(plan.lanes * chunks)?.add(index * chunks);
                 match phase {
                     0 if chunk + 1 < chunks => {
                         let in_order = self.fold.in_order(T::DTYPE);
-                        *sums.add(chunk) = fold_run(f, lane.x.dtype, lane.src, lane.src_step, range.len(), in_order)
+                        let sum = fold_run(f, lane.x.dtype, lane.src, lane.src_step, range.len(), in_order);
+                        *sums.add(chunk) = sum;
+                        if self.leaves_range(T::DTYPE) {
+                            *passages.add(chunk) = if in_range(sum) { 0 } else { lane.passage::<T>(range.len()) };
+                            // The scan of the chunk raises what there is to raise.
+                            fp_clear();
+                        }
                     }
                     0 => {}
+                    1 if self.leaves_range(T::DTYPE) => {
+                        for i in 1..chunks - 1 {
+                            let range = piece(plan.len, chunks, i);
+                            let lane = self.lane(args, walk.offsets, range.start);
+                            let again = |before| lane.fold_from(f, before, range.len());
+                            *sums.add(i) = carried(*sums.add(i - 1), *sums.add(i), *passages.add(i), again);
+                        }
+                        fp_clear();
+                    }
                     1 => {
                         for i in 1..chunks - 1 {
                             *sums.add(i) = f.combine(*sums.add(i - 1), *sums.add(i));
@@ -184,6 +207,28 @@ impl Lane<'_> {
         let mut first = T::ZERO;
         read_run(self.x.dtype, self.src, self.src_step, &mut first, 1);
         first
+    }
+
+    /// What the first `n` elements do to a product before them.
+    unsafe fn passage<T: Element>(&self, n: usize) -> Passage {
+        let mut buffer = MaybeUninit::<[T; BLOCK]>::uninit();
+        (0..n).step_by(BLOCK).fold(0, |seen, at| {
+            let len = BLOCK.min(n - at);
+            let src = self.src.offset(at as isize * self.src_step);
+            let block = read_block::<T>(self.x.dtype, src, self.src_step, len, &mut buffer);
+            one_after_another(seen, passage(block, len))
+        })
+    }
+
+    /// The first `n` elements folded into `acc`, one by one.
+    unsafe fn fold_from<T: Element, F: Combine<T>>(&self, f: F, acc: T, n: usize) -> T {
+        let mut buffer = MaybeUninit::<[T; BLOCK]>::uninit();
+        (0..n).step_by(BLOCK).fold(acc, |acc, at| {
+            let len = BLOCK.min(n - at);
+            let src = self.src.offset(at as isize * self.src_step);
+            let block = read_block::<T>(self.x.dtype, src, self.src_step, len, &mut buffer);
+            (0..len).fold(acc, |acc, i| f.combine(acc, *block.add(i)))
+        })
     }
 
     /// Writes the lane's first element as it is, then scans the rest.

@@ -2,11 +2,14 @@
 //! where there is one, and else worked on by a gang.
 
 use crate::gang::Gang;
+use crate::matrix::{is_finite, load, typed};
 use crate::{cholesky, eigen, general_eigen, lapack, least_squares, lu, qr, svd, triangular};
 use faer::Par;
 use numloom_blas::Blas;
 use numloom_blas::stack::{self, with_stack};
+use numloom_ir::DType;
 use numloom_library::{Args, Form, LibraryError, LibraryOp, RawView};
+use numloom_loops::{FP_INVALID, FP_OVERFLOW, fp_clear, fp_raise};
 use smallvec::{SmallVec, smallvec};
 use std::ops::Range;
 
@@ -27,25 +30,27 @@ pub struct Row {
     pub outs: &'static [usize],
     pub own: unsafe fn(&Call<'_>) -> Result<(), LibraryError>,
     pub lapack: unsafe fn(&Call<'_>, &Blas) -> Result<(), LibraryError>,
+    /// The number among the outputs whose NaN or infinity is heard of as a floating-point exception.
+    pub heard: Option<usize>,
 }
 
 pub const ROWS: &[Row] = &[
     // option: the upper factor
-    Row { name: "cholesky", ins: &[2], outs: &[2], own: cholesky::cholesky, lapack: lapack::cholesky },
-    Row { name: "solve", ins: &[2, 2], outs: &[2], own: lu::solve, lapack: lapack::solve },
+    Row { name: "cholesky", ins: &[2], outs: &[2], own: cholesky::cholesky, lapack: lapack::cholesky, heard: None },
+    Row { name: "solve", ins: &[2, 2], outs: &[2], own: lu::solve, lapack: lapack::solve, heard: None },
     // option: NaNs where there is no inverse
-    Row { name: "inv", ins: &[2], outs: &[2], own: lu::inv, lapack: lapack::inv },
-    Row { name: "det", ins: &[2], outs: &[0], own: lu::det, lapack: lapack::det },
-    Row { name: "slogdet", ins: &[2], outs: &[0, 0], own: lu::slogdet, lapack: lapack::slogdet },
-    Row { name: "qr", ins: &[2], outs: &[2, 2], own: qr::qr, lapack: lapack::qr },
-    Row { name: "qr_r", ins: &[2], outs: &[2], own: qr::r_only, lapack: lapack::r_only },
-    Row { name: "svd", ins: &[2], outs: &[2, 1, 2], own: svd::svd, lapack: lapack::svd },
-    Row { name: "svdvals", ins: &[2], outs: &[1], own: svd::values, lapack: lapack::svdvals },
+    Row { name: "inv", ins: &[2], outs: &[2], own: lu::inv, lapack: lapack::inv, heard: None },
+    Row { name: "det", ins: &[2], outs: &[0], own: lu::det, lapack: lapack::det, heard: Some(0) },
+    Row { name: "slogdet", ins: &[2], outs: &[0, 0], own: lu::slogdet, lapack: lapack::slogdet, heard: Some(1) },
+    Row { name: "qr", ins: &[2], outs: &[2, 2], own: qr::qr, lapack: lapack::qr, heard: None },
+    Row { name: "qr_r", ins: &[2], outs: &[2], own: qr::r_only, lapack: lapack::r_only, heard: None },
+    Row { name: "svd", ins: &[2], outs: &[2, 1, 2], own: svd::svd, lapack: lapack::svd, heard: None },
+    Row { name: "svdvals", ins: &[2], outs: &[1], own: svd::values, lapack: lapack::svdvals, heard: None },
     // option: of the upper triangle
-    Row { name: "eigh", ins: &[2], outs: &[1, 2], own: eigen::eigh, lapack: lapack::eigh },
-    Row { name: "eigvalsh", ins: &[2], outs: &[1], own: eigen::values, lapack: lapack::eigvalsh },
-    Row { name: "eig", ins: &[2], outs: &[1, 2], own: general_eigen::eig, lapack: lapack::eig },
-    Row { name: "eigvals", ins: &[2], outs: &[1], own: general_eigen::values, lapack: lapack::eigvals },
+    Row { name: "eigh", ins: &[2], outs: &[1, 2], own: eigen::eigh, lapack: lapack::eigh, heard: None },
+    Row { name: "eigvalsh", ins: &[2], outs: &[1], own: eigen::values, lapack: lapack::eigvalsh, heard: None },
+    Row { name: "eig", ins: &[2], outs: &[1, 2], own: general_eigen::eig, lapack: lapack::eig, heard: None },
+    Row { name: "eigvals", ins: &[2], outs: &[1], own: general_eigen::values, lapack: lapack::eigvals, heard: None },
     // option: the lower triangle
     Row {
         name: "solve_triangular",
@@ -53,6 +58,7 @@ pub const ROWS: &[Row] = &[
         outs: &[2],
         own: triangular::solve,
         lapack: lapack::solve_triangular,
+        heard: None,
     },
     Row {
         name: "solve_unit_triangular",
@@ -60,10 +66,30 @@ pub const ROWS: &[Row] = &[
         outs: &[2],
         own: triangular::solve_unit,
         lapack: lapack::solve_unit_triangular,
+        heard: None,
     },
     // the third input is the share of the largest singular value that counts as zero
-    Row { name: "lstsq", ins: &[2, 2, 0], outs: &[2, 1, 0, 1], own: least_squares::lstsq, lapack: lapack::lstsq },
+    Row {
+        name: "lstsq",
+        ins: &[2, 2, 0],
+        outs: &[2, 1, 0, 1],
+        own: least_squares::lstsq,
+        lapack: lapack::lstsq,
+        heard: None,
+    },
 ];
+
+/// The real and the imaginary part of one number.
+unsafe fn number(view: &RawView) -> (f64, f64) {
+    let single = |i: usize| view.ptr.cast::<f32>().add(i).read_unaligned() as f64;
+    let double = |i: usize| view.ptr.cast::<f64>().add(i).read_unaligned();
+    match view.dtype {
+        DType::F32 => (single(0), 0.0),
+        DType::C64 => (single(0), single(1)),
+        DType::C128 => (double(0), double(1)),
+        _ => (double(0), 0.0),
+    }
+}
 
 /// Operations below this many multiplications are not worth a tile; one matrix above `LARGE` of them is worth several
 /// threads, LAPACK's or a gang.
@@ -146,6 +172,28 @@ impl Factor {
         Cut::Tiles(batch.saturating_mul(work).div_ceil(TILE).min(batch))
     }
 
+    /// Raises the exceptions of the numbers that came of some of the matrices: those of no number, and of one beyond the
+    /// range where the matrix was not. What was raised on the way there counts for nothing.
+    unsafe fn hear(&self, args: &Args, matrices: Range<usize>) {
+        let Some(heard) = self.row.heard else { return };
+        let (mut ins, mut outs) = (Self::first(&args.ins, self.row.ins), Self::first(&args.outs, self.row.outs));
+        let mut flags = 0;
+        for i in matrices {
+            Self::seek(&mut outs, &args.outs, i);
+            let (re, im) = number(&outs[heard]);
+            if re.is_nan() || im.is_nan() {
+                flags |= FP_INVALID;
+            } else if re == f64::INFINITY || re.is_infinite() && heard == 0 || im.is_infinite() {
+                Self::seek(&mut ins, &args.ins, i);
+                let finite: Result<bool, LibraryError> =
+                    typed!(ins[0].dtype, T => Ok(is_finite(load::<T>(&ins[0]).as_ref())));
+                flags |= if finite.unwrap_or(false) { FP_OVERFLOW } else { 0 };
+            }
+        }
+        fp_clear();
+        fp_raise(flags);
+    }
+
     /// Works on some of the matrices, one after another.
     unsafe fn each(
         &self,
@@ -173,6 +221,10 @@ impl LibraryOp for Factor {
         self.row.name
     }
 
+    fn raises(&self) -> Option<&'static str> {
+        self.row.heard.map(|_| self.row.name)
+    }
+
     fn form(&self) -> Form {
         let Row { name, ins, outs, .. } = *self.row;
         Form::Factor { name, ins, outs, option: self.option }
@@ -193,7 +245,13 @@ impl LibraryOp for Factor {
         if !self.fits(args) {
             return Err(LibraryError::Value(format!("{}: operands do not fit", self.row.name)));
         }
-        match self.cut(args) {
+        let (batch, cut) = (self.extent(args).0, self.cut(args));
+        let matrices = match cut {
+            Cut::Lapack(_) => 0..1,
+            Cut::Gang => 0..(tile == 0) as usize,
+            Cut::Tiles(tiles) => tile * batch / tiles..(tile + 1) * batch / tiles,
+        };
+        let done = match cut {
             Cut::Lapack(blas) => {
                 let _threads = blas.hold_threads();
                 with_stack(stack::FACTORS, || self.each(args, 0..1, Par::Seq, Some(blas)))
@@ -204,10 +262,9 @@ impl LibraryOp for Factor {
                 Ok(())
             }
             Cut::Gang => self.gang.lead(self.threads, |par| self.each(args, 0..1, par, None)),
-            Cut::Tiles(tiles) => {
-                let batch = self.extent(args).0;
-                self.each(args, tile * batch / tiles..(tile + 1) * batch / tiles, Par::Seq, None)
-            }
-        }
+            Cut::Tiles(_) => self.each(args, matrices.clone(), Par::Seq, None),
+        };
+        self.hear(args, matrices);
+        done
     }
 }

@@ -18,12 +18,22 @@ use numloom_library::LibraryError;
 
 pub const NOT_CONVERGED: &str = "Eigenvalues did not converge";
 
+/// What comes of a matrix with a NaN or an infinity: nothing converges, but for two values at most.
+fn without_numbers<T: Field>(n: usize, vectors: Option<&mut Mat<T>>) -> Result<Diag<T>, LibraryError> {
+    if n > 2 {
+        return failed(NOT_CONVERGED);
+    }
+    let nan = T::from_parts(f64::NAN, 0.0);
+    vectors.into_iter().for_each(|v| v.fill(nan));
+    Ok(Mat::from_fn(n, 1, |_, _| nan).col(0).to_owned().into_diagonal())
+}
+
 /// The values, from small to large. Reads the lower triangle, which is all there is.
 fn factor<T: Field>(a: &Mat<T>, vectors: Option<&mut Mat<T>>, par: Par) -> Result<Diag<T>, LibraryError> {
     let n = a.nrows();
     let mut values = Diag::<T>::zeros(n);
     if !is_finite(a.as_ref()) {
-        return failed(NOT_CONVERGED);
+        return without_numbers(n, vectors);
     }
     let kind = if vectors.is_some() { ComputeEigenvectors::Yes } else { ComputeEigenvectors::No };
     let mut memory = MemBuffer::new(self_adjoint_evd_scratch::<T>(n, kind, par, Default::default()));
@@ -40,10 +50,10 @@ const LARGE: usize = 128;
 
 /// As `factor`, for real numbers that are far from overflow in their squares.
 fn factor_real(a: Mat<f64>, vectors: Option<&mut Mat<f64>>, par: Par) -> Result<Diag<f64>, LibraryError> {
-    if !is_finite(a.as_ref()) {
-        return failed(NOT_CONVERGED);
-    }
     let n = a.nrows();
+    if !is_finite(a.as_ref()) {
+        return without_numbers(n, vectors);
+    }
     let largest = a.norm_max();
     if n < LARGE || !(1e-100..1e100).contains(&largest) {
         return factor(&a, vectors, par);

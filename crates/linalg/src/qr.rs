@@ -2,7 +2,7 @@
 
 use crate::batch::Call;
 use crate::complex_qr;
-use crate::matrix::{Field, keep_triangle, load, rows_and_columns, store, typed};
+use crate::matrix::{Field, is_finite, keep_triangle, load, rows_and_columns, store, typed};
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::householder::{
     apply_block_householder_sequence_on_the_left_in_place_scratch,
@@ -40,7 +40,10 @@ pub unsafe fn qr(call: &Call<'_>) -> Result<(), LibraryError> {
         return Ok(());
     }
     typed!(call.outs[0].dtype, T => {
-        let (factors, coefficients) = reflect(load::<T>(&call.ins[0]), call.par);
+        let a = load::<T>(&call.ins[0]);
+        // A reflection of what is not finite would come out as none at all.
+        let finite = is_finite(a.as_ref());
+        let (factors, coefficients) = reflect(a, call.par);
         let (m, columns) = rows_and_columns(&call.outs[0]);
         let mut q = Mat::<T>::identity(m, columns);
         if coefficients.ncols() > 0 {
@@ -55,6 +58,9 @@ pub unsafe fn qr(call: &Call<'_>) -> Result<(), LibraryError> {
                 call.par,
                 MemStack::new(&mut MemBuffer::new(request)),
             );
+        }
+        if !finite {
+            q.fill(T::from_parts(f64::NAN, 0.0));
         }
         store::<T>(q.as_ref(), &call.outs[0]);
         store_r(&factors, &call.outs[1]);

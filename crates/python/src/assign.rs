@@ -6,6 +6,7 @@ use crate::handle::{self, NdArray};
 use crate::index::{self, Item, Plan, shape_text};
 use crate::numpy_api::api;
 use crate::{dispatch, errors, protocols, provenance, quick_index};
+use numloom_ir::promote::{Casting, can_cast};
 use numloom_ir::{DType, Dims, Kind, Value, View};
 
 use numloom_library::{Mode, Put};
@@ -34,7 +35,13 @@ pub fn source(obj: &Bound<'_, PyAny>, dtype: DType) -> PyResult<Source> {
         return Ok(Source::Array(a.borrow().array.clone()));
     }
     if let Some(s) = handle::as_scalar(obj) {
-        return Ok(Source::Array(s.borrow().array.clone()));
+        let array = s.borrow().array.clone();
+        // A number that an integer may not hold is looked at, as NumPy's are.
+        if dtype.is_integer() && !can_cast(array.view.dtype, dtype, Casting::Safe) {
+            let number = api(py).make_scalar(py, &convert::value_of(py, &array)?)?;
+            return source(number.bind(py), dtype);
+        }
+        return Ok(Source::Array(array));
     }
     if api(py).is_array(obj) {
         return Ok(Source::Array(convert::borrow_numpy(obj)?.0));

@@ -26,7 +26,7 @@ type Answer = Option<PyResult<Py<PyAny>>>;
 
 // In every Python since 3.9, and in the limited API since 3.12.
 unsafe extern "C" {
-    fn PyObject_Vectorcall(
+    pub fn PyObject_Vectorcall(
         callable: *mut ffi::PyObject,
         args: *const *mut ffi::PyObject,
         nargs: usize,

@@ -13,7 +13,7 @@ use pyo3::ffi;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyList, PyString};
 use std::cell::{Cell, RefCell};
 use std::ffi::CString;
 
@@ -108,6 +108,72 @@ fn state(py: Python<'_>) -> PyResult<State> {
     Ok(state)
 }
 
+/// What Python's filters make of warnings about floating-point exceptions.
+#[derive(Clone, Copy, Default)]
+struct Filtered {
+    ignored: u8,
+    /// Those that are to be exceptions, which a program expects in the call.
+    raised: u8,
+}
+
+/// The filters read last: the first of them, kept so that no other takes its place in memory, and their number.
+/// A change shows in one or the other.
+struct Filters {
+    first: Py<PyAny>,
+    len: usize,
+    filtered: Filtered,
+}
+
+thread_local! {
+    static LAST_FILTERS: RefCell<Option<Filters>> = const { RefCell::new(None) };
+}
+
+/// What the filters in force say: a program may leave the block in which it set them before the work is done.
+fn filtered(py: Python<'_>) -> PyResult<Filtered> {
+    static WARNINGS: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    let module = WARNINGS.get_or_try_init(py, || Ok::<_, PyErr>(py.import("warnings")?.into_any().unbind()))?;
+    let filters = module.bind(py).getattr(intern!(py, "filters"))?.cast_into::<PyList>()?;
+    let Ok(first) = filters.get_item(0) else { return Ok(Filtered::default()) };
+    let len = filters.len();
+    let known = |last: &Filters| (last.len == len && last.first.is(&first)).then_some(last.filtered);
+    if let Some(filtered) = LAST_FILTERS.with_borrow(|last| last.as_ref().and_then(known)) {
+        return Ok(filtered);
+    }
+    let filtered = read_filters(py, &filters)?;
+    LAST_FILTERS.set(Some(Filters { first: first.unbind(), len, filtered }));
+    Ok(filtered)
+}
+
+/// The first filter that fits decides. One for a module or a line is left to whoever shows the warning.
+#[cold]
+fn read_filters(py: Python<'_>, filters: &Bound<'_, PyList>) -> PyResult<Filtered> {
+    let mut filtered = Filtered::default();
+    let category = py.get_type::<PyRuntimeWarning>();
+    for (flag, _, words) in KINDS {
+        let text = format!("{words} encountered in a ufunc");
+        for filter in filters.iter() {
+            let (action, message, class, module, line): (String, Py<PyAny>, Py<PyAny>, Py<PyAny>, i64) =
+                filter.extract()?;
+            let message = message.bind(py);
+            let says = match message.is_none() {
+                true => true,
+                false if message.is_instance_of::<PyString>() => message.eq(&text)?,
+                false => !message.call_method1(intern!(py, "match"), (&text,))?.is_none(),
+            };
+            if !says || !module.is_none(py) || line != 0 || !category.is_subclass(class.bind(py))? {
+                continue;
+            }
+            match action.as_str() {
+                "ignore" => filtered.ignored |= flag,
+                "error" => filtered.raised |= flag,
+                _ => {}
+            }
+            break;
+        }
+    }
+    Ok(filtered)
+}
+
 /// Watches one recording call: where it was made, and whether it must wait for its result.
 pub struct Watch<'py> {
     py: Python<'py>,
@@ -133,6 +199,8 @@ impl<'py> Watch<'py> {
             Ok(s) => (s.ignored, s.eager),
             Err(_) => (IGNORED_BY_DEFAULT, false),
         };
+        let filtered = filtered(self.py).unwrap_or_default();
+        let (ignored, eager) = (ignored | filtered.ignored, eager || filtered.raised & !ignored != 0);
         let at = at.ignoring(ignored);
         self.recorded.set(Some((at, eager)));
         at

@@ -122,3 +122,23 @@ pub fn refuse_derived(class: &Bound<'_, PyAny>) -> PyResult<()> {
         class.name()?
     )))
 }
+
+/// Whether this is an array of ours, whatever `isinstance` says.
+#[pyfunction]
+pub fn is_ours(x: &Bound<'_, PyAny>) -> bool {
+    x.is_instance_of::<NdArray>()
+}
+
+/// Makes `class`, which is derived from `type` and adds nothing to its objects, the class of `ndarray`.
+#[pyfunction]
+pub fn set_array_type(class: &Bound<'_, PyType>) -> PyResult<()> {
+    let py = class.py();
+    let (array, plain) = (py.get_type::<NdArray>(), py.get_type::<PyType>());
+    let size = |c: &Bound<'_, PyType>| c.getattr("__basicsize__")?.extract::<usize>();
+    if !class.is_subclass(&plain)? || size(class)? != size(&plain)? || !array.get_type().is(&plain) {
+        return Err(PyTypeError::new_err("not a class that ndarray can have"));
+    }
+    // SAFETY: a type object of the same size and fields as before, which is never freed, nor is its new class.
+    unsafe { (*array.as_ptr()).ob_type = class.clone().into_ptr().cast() };
+    Ok(())
+}

@@ -198,9 +198,10 @@ pub fn complete(size: usize, wanted: &[isize]) -> PyResult<Dims> {
         return Err(PyValueError::new_err("can only specify one unknown dimension"));
     }
     let wrong = || {
-        let parts: Vec<String> =
-            wanted.iter().map(|&d| if d < 0 { "newaxis".to_owned() } else { d.to_string() }).collect();
-        let text = if parts.len() == 1 { format!("({},)", parts[0]) } else { format!("({})", parts.join(",")) };
+        // NumPy leaves out an unknown extent that comes first.
+        let known = wanted.iter().skip_while(|&&d| d < 0);
+        let parts: Vec<String> = known.map(|&d| if d < 0 { "newaxis".to_owned() } else { d.to_string() }).collect();
+        let text = if wanted.len() == 1 { format!("({},)", parts[0]) } else { format!("({})", parts.join(",")) };
         PyValueError::new_err(format!("cannot reshape array of size {size} into shape {text}"))
     };
     let known =

@@ -70,6 +70,8 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     numpy_api::init(py)?;
     m.add_class::<handle::NdArray>()?;
     m.add_class::<handle::Scalar>()?;
+    m.add_function(wrap_pyfunction!(handle::is_ours, m)?)?;
+    m.add_function(wrap_pyfunction!(handle::set_array_type, m)?)?;
     quick::init(py)?;
     numpy_types::install(py)?;
     iteration::init(py)?;

@@ -1,8 +1,8 @@
 //! Factorisations: arrays in, arrays made for the results, one library operation over the batch.
 
 use crate::errors::{self, Unsupported};
+use crate::fperr::Watch;
 use crate::handle::{self, NdArray};
-use crate::provenance;
 use crate::short::{Given, Made, near};
 use numloom_ir::{DType, View};
 use numloom_library::{Args, LibraryOp, RawView};
@@ -32,7 +32,9 @@ fn factor(
     let sized = |xs: &[Bound<'_, NdArray>]| xs.iter().map(handle::sized).collect::<PyResult<Vec<Array>>>();
     let (ins, outs) = (sized(&ins)?, sized(&outs)?);
     let (reads, writes): (Vec<&Array>, Vec<&Array>) = (ins.iter().collect(), outs.iter().collect());
-    record::library(Box::new(op), &reads, &writes, || provenance::here(py)).map_err(|e| errors::raise(py, e))?;
+    let watch = Watch::new(py);
+    let flags = record::library(Box::new(op), &reads, &writes, || watch.here()).map_err(|e| errors::raise(py, e))?;
+    outs.first().map_or(Ok(()), |out| watch.finish(flags, name, out))?;
     if wait && let Some(out) = outs.first() {
         errors::sync_call(py, out)?;
     }

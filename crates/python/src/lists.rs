@@ -2,6 +2,7 @@
 
 use crate::handle;
 use crate::numpy_api::{Api, api};
+use crate::provenance;
 use crate::quick::peek;
 use numloom_ir::{DType, Dims};
 use numloom_runtime::{Array, record};
@@ -128,14 +129,15 @@ fn numbers(items: &Bound<'_, PyList>, wanted: Option<DType>) -> Option<Array> {
 
 /// Arrays of ours, all of one shape and type.
 fn stacked(items: &Bound<'_, PyList>, wanted: Option<DType>) -> Option<Array> {
-    if items.len() > MOST {
-        return None;
-    }
+    // SAFETY: an object that the list holds, and nothing is done with its contents.
+    unsafe { peek(&items.get_item(0).ok()?)? };
+    // Looking for the user's line may run Python code, so it comes before the arrays.
+    let at = provenance::here(items.py());
     let held: SmallVec<[Bound<'_, PyAny>; 8]> = items.iter().collect();
     // SAFETY: nothing below runs Python code.
     let arrays = unsafe { held.iter().map(|x| peek(x).map(|a| &a.array)).collect::<Option<SmallVec<[&Array; 8]>>>()? };
     if wanted.is_some_and(|d| arrays.iter().any(|a| a.view.dtype != d)) {
         return None;
     }
-    record::stack_small(&arrays)
+    record::stack_small(&arrays, || at)
 }

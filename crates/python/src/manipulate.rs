@@ -9,7 +9,7 @@ use crate::{assign, create, errors, protocols};
 use numloom_ir::view::Order;
 use numloom_ir::{Dims, Value, View};
 use numloom_runtime::{Array, record};
-use pyo3::exceptions::{PyAttributeError, PyDeprecationWarning, PyValueError};
+use pyo3::exceptions::{PyAttributeError, PyDeprecationWarning, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use smallvec::SmallVec;
@@ -111,6 +111,12 @@ impl NdArray {
         order: Option<&Bound<'_, PyAny>>,
         copy: Option<bool>,
     ) -> PyResult<Py<PyAny>> {
+        if shape.is_empty() {
+            return Err(PyTypeError::new_err("reshape() takes exactly 1 argument (0 given)"));
+        }
+        if shape.len() == 1 && shape.get_borrowed_item(0)?.is_none() {
+            return handle::wrap_view(slf, handle::sized(slf)?);
+        }
         let order = match layout::order(order, OrderArg::C)? {
             OrderArg::K => return Err(PyValueError::new_err("order 'K' is not permitted for reshaping")),
             OrderArg::C => Order::C,
@@ -130,6 +136,16 @@ impl NdArray {
         };
         slf.borrow_mut().array = array.with_view(view);
         Ok(())
+    }
+
+    #[deleter(shape)]
+    fn delete_shape(&self) -> PyResult<()> {
+        Err(PyAttributeError::new_err("Cannot delete array shape"))
+    }
+
+    #[deleter(strides)]
+    fn delete_strides(&self) -> PyResult<()> {
+        Err(PyAttributeError::new_err("Cannot delete array strides"))
     }
 
     /// In place, in the order of memory; zeros follow what was there.
@@ -287,16 +303,22 @@ impl NdArray {
                 }
             }
             Some(given) => {
+                if !given.is_instance_of::<PyTuple>() {
+                    given.extract::<isize>()?;
+                }
                 for a in layout::extents(given)? {
                     if n == 0 && (a == 0 || a == -1) {
                         continue;
                     }
                     let a = layout::axis(py, a, n)?;
-                    if array.view.shape[a] != 1 {
-                        let message = "cannot select an axis to squeeze out which has size not equal to one";
-                        return Err(PyValueError::new_err(message));
+                    if gone.contains(&a) {
+                        return Err(PyValueError::new_err("duplicate value in 'axis'"));
                     }
                     gone.push(a);
+                }
+                if gone.iter().any(|&a| array.view.shape[a] != 1) {
+                    let message = "cannot select an axis to squeeze out which has size not equal to one";
+                    return Err(PyValueError::new_err(message));
                 }
             }
         }

@@ -8,6 +8,7 @@ use crate::index::{self, copy_as};
 use crate::layout::{self, CastCopy, OrderArg, Truth};
 use crate::numpy_api::api;
 use crate::quick::peek;
+use crate::ufunc::fallback::call_numpy;
 use crate::{create, dispatch, errors, iteration, manipulate, protocols, provenance};
 use numloom_ir::promote::{Casting, can_cast};
 use numloom_ir::view::Order;
@@ -82,8 +83,17 @@ fn take_mode(mode: &str) -> PyResult<Mode> {
 fn take(py: Python<'_>, x: &Array, indices: &Array, axis: usize, mode: Mode) -> PyResult<Array> {
     let at = || provenance::here(py);
     check_cast(indices.view.dtype, DType::I64, Casting::Safe)?;
-    if x.view.shape[axis] == 0 && indices.view.size() > 0 {
+    let mut shape: Dims = x.view.shape[..axis].iter().copied().collect();
+    shape.extend_from_slice(&indices.view.shape);
+    shape.extend_from_slice(&x.view.shape[axis + 1..]);
+    index::check_new_size(&shape, x.view.dtype)?;
+    let nothing = shape.contains(&0);
+    if x.view.shape[axis] == 0 && !nothing {
         return Err(PyIndexError::new_err("cannot do a non-empty take from an empty axes."));
+    }
+    let out = record::empty(x.view.dtype, &shape, Order::C, at).map_err(|e| errors::raise(py, e))?;
+    if nothing {
+        return Ok(out);
     }
     let indices = index::as_int64(py, indices)?;
     if mode == Mode::Raise {
@@ -93,11 +103,6 @@ fn take(py: Python<'_>, x: &Array, indices: &Array, axis: usize, mode: Mode) -> 
     let mut front: Dims = (0..x.view.ndim()).filter(|&a| a != axis).collect();
     front.insert(0, axis);
     let base = x.with_view(x.view.transpose(&front));
-    let mut shape: Dims = x.view.shape[..axis].iter().copied().collect();
-    shape.extend_from_slice(&indices.view.shape);
-    shape.extend_from_slice(&x.view.shape[axis + 1..]);
-    index::check_new_size(&shape, x.view.dtype)?;
-    let out = record::empty(x.view.dtype, &shape, Order::C, at).map_err(|e| errors::raise(py, e))?;
     let mut perm: Dims = (axis..axis + n).collect();
     perm.extend(0..axis);
     perm.extend(axis + n..shape.len());
@@ -211,6 +216,21 @@ impl NdArray {
         let array = seen.borrow().array.clone();
         slf.borrow_mut().array = array;
         Ok(())
+    }
+
+    #[deleter(dtype)]
+    fn delete_dtype(&self) -> PyResult<()> {
+        Err(PyAttributeError::new_err("Cannot delete array dtype"))
+    }
+
+    #[deleter(real)]
+    fn delete_real(&self) -> PyResult<()> {
+        Err(PyAttributeError::new_err("Cannot delete array real part"))
+    }
+
+    #[deleter(imag)]
+    fn delete_imag(&self) -> PyResult<()> {
+        Err(PyAttributeError::new_err("Cannot delete array imaginary part"))
     }
 
     #[getter]
@@ -369,14 +389,13 @@ impl NdArray {
             return Err(assign::read_only());
         }
         let array = handle::sized(slf)?;
-        let from = assign::source(value, array.view.dtype)?;
-        if let assign::Source::Array(a) = &from
-            && a.view.ndim() > 0
-        {
-            let target = protocols::to_numpy(slf.py(), &array, true)?;
-            return target.call_method1("fill", (dispatch::to_numpy_args(value)?,)).map(|_| ());
+        match assign::source(value, array.view.dtype) {
+            Ok(assign::Source::Array(a)) if a.view.ndim() > 0 => {}
+            Err(e) if errors::is_unsupported(slf.py(), &e) => {}
+            from => return assign::store(slf.py(), &array, from?, None),
         }
-        assign::store(slf.py(), &array, from, None)
+        let target = protocols::to_numpy(slf.py(), &array, true)?;
+        target.call_method1("fill", (dispatch::to_numpy_args(value)?,)).map(|_| ())
     }
 
     #[pyo3(signature = (*args))]
@@ -431,6 +450,7 @@ impl NdArray {
         mode: &str,
     ) -> PyResult<Py<PyAny>> {
         let py = slf.py();
+        let (mode_name, given_axis) = (mode, axis.map(|a| a.into_pyobject(py)).transpose()?.map(Bound::into_any));
         let mode = take_mode(mode)?;
         let array = handle::sized(slf)?;
         let (array, axis) = match axis {
@@ -445,18 +465,30 @@ impl NdArray {
                 (flat, 0)
             }
         };
-        let found = take(py, &array, &index_operand(indices)?, axis, mode)?;
-        match out.filter(|o| !o.is_none()) {
-            None => handle::wrap_result(py, found),
-            Some(out) => {
-                assign::set(
-                    convert::expect_ndarray(out, "out")?,
-                    &py.Ellipsis().into_bound(py),
-                    handle::wrap(py, found)?.bind(py),
-                )?;
-                Ok(out.clone().unbind())
+        let to_numpy = || {
+            let kwargs = PyDict::new(py);
+            for (name, value) in [("out", out), ("axis", given_axis.as_ref())] {
+                value.map_or(Ok(()), |v| kwargs.set_item(name, v))?;
             }
+            kwargs.set_item("mode", mode_name)?;
+            let args = PyTuple::new(py, [slf.as_any(), indices])?;
+            call_numpy(py, "ndarray", Some("take"), &args, Some(&kwargs))
+        };
+        let indices = match index_operand(indices) {
+            Err(e) if errors::is_unsupported(py, &e) => return to_numpy(),
+            operand => operand?,
+        };
+        let found = take(py, &array, &indices, axis, mode)?;
+        let Some(out) = out.filter(|o| !o.is_none()) else { return handle::wrap_result(py, found) };
+        // Another type or shape: NumPy says what it takes.
+        let Some(target) = handle::as_ndarray(out).filter(|o| o.borrow().writeable) else { return to_numpy() };
+        let target_array = handle::sized(target)?;
+        let view = &target_array.view;
+        if view.dtype != found.view.dtype || view.shape != found.view.shape {
+            return to_numpy();
         }
+        assign::set(target, &py.Ellipsis().into_bound(py), handle::wrap(py, found)?.bind(py))?;
+        Ok(out.clone().unbind())
     }
 
     fn __len__(slf: &Bound<'_, Self>) -> PyResult<usize> {

@@ -8,7 +8,7 @@ use crate::ufunc::fallback::{call_numpy, call_operator};
 use crate::ufunc::input::{Input, Native, Stop};
 use crate::ufunc::keywords::Keywords;
 use crate::ufunc::products::{self, Product};
-use numloom_ir::ScalarOp;
+use numloom_ir::{DType, ScalarOp};
 use pyo3::basic::CompareOp;
 use pyo3::exceptions::PyTypeError;
 use pyo3::intern;
@@ -107,8 +107,13 @@ fn binary(op: ScalarOp, left: Object<'_, '_>, right: Object<'_, '_>, other: Obje
 
 fn binary_any(op: ScalarOp, left: Object<'_, '_>, right: Object<'_, '_>, other: Object<'_, '_>) -> PyResult<Py<PyAny>> {
     let py = left.py();
-    if defers(other) || op == ScalarOp::Multiply && repeats(left, right) {
+    if defers(other) {
         return Ok(py.NotImplemented());
+    }
+    if op == ScalarOp::Multiply
+        && let Some(number) = repeats(left, right)
+    {
+        return if number.is_integer() { Ok(py.NotImplemented()) } else { Err(no_repetition(py, number)) };
     }
     match native_binary(py, op, left, right) {
         Ok(r) => Ok(r),
@@ -117,16 +122,22 @@ fn binary_any(op: ScalarOp, left: Object<'_, '_>, right: Object<'_, '_>, other: 
     }
 }
 
-/// Whether a sequence of Python's stands beside a whole number, which says how often it is repeated.
-fn repeats(left: Object<'_, '_>, right: Object<'_, '_>) -> bool {
-    let whole = |o: Object<'_, '_>| o.cast::<Scalar>().is_ok_and(|s| s.borrow().array.view.dtype.is_integer());
+/// The type of a number beside a sequence of Python's; a whole number says how often that is repeated.
+fn repeats(left: Object<'_, '_>, right: Object<'_, '_>) -> Option<DType> {
+    let number = |o: Object<'_, '_>| o.cast::<Scalar>().ok().map(|s| s.borrow().array.view.dtype);
     let sequence = |o: Object<'_, '_>| {
         o.is_instance_of::<PyList>()
             || o.is_instance_of::<PyTuple>()
             || o.is_instance_of::<PyString>()
             || o.is_instance_of::<PyBytes>()
     };
-    whole(left) && sequence(right) || whole(right) && sequence(left)
+    if sequence(right) { number(left) } else { number(right).filter(|_| sequence(left)) }
+}
+
+#[cold]
+fn no_repetition(py: Python<'_>, number: DType) -> PyErr {
+    let class = api(py).scalar_type(number).bind(py).getattr("__name__").map_or(String::new(), |n| n.to_string());
+    PyTypeError::new_err(format!("can't multiply sequence by non-int of type 'numpy.{class}'"))
 }
 
 /// NumPy's operator; foreign classes with `__array_ufunc__` are asked through the ufunc.
@@ -189,8 +200,12 @@ fn in_place(op: ScalarOp, target: &Bound<'_, NdArray>, other: Object<'_, '_>) ->
         Err(Stop::ToNumpy) => {
             let kwargs = PyDict::new(py);
             kwargs.set_item(intern!(py, "out"), target)?;
-            let args = PyTuple::new(py, [target.as_any(), other])?;
-            call_numpy(py, op.name(), None, &args, Some(&kwargs)).map(|_| ())
+            let fast = if op == ScalarOp::Power { fast_power(&target.borrow().array, other) } else { None };
+            let args = match fast {
+                Some(_) => PyTuple::new(py, [target.as_any()])?,
+                None => PyTuple::new(py, [target.as_any(), other])?,
+            };
+            call_numpy(py, fast.unwrap_or(op).name(), None, &args, Some(&kwargs)).map(|_| ())
         }
     }
 }
@@ -253,7 +268,8 @@ fn divmod(left: Object<'_, '_>, right: Object<'_, '_>, other: Object<'_, '_>) ->
 
 fn matmul(left: Object<'_, '_>, right: Object<'_, '_>, other: Object<'_, '_>) -> PyResult<Py<PyAny>> {
     let py = left.py();
-    if defers(other) {
+    let is_number = |x: Object<'_, '_>| x.is_exact_instance_of::<Scalar>() || api(py).is_scalar(x);
+    if defers(other) || is_number(left) && is_number(right) {
         return Ok(py.NotImplemented());
     }
     if let Some(product) = quick::dot(left, right) {

@@ -13,7 +13,7 @@ use crate::methods::through_numpy;
 use crate::numpy_api::api;
 use numloom_runtime::Array;
 use numloom_runtime::record::{self, Exposure};
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
@@ -104,7 +104,16 @@ impl NdArray {
         return_scalar: bool,
     ) -> PyResult<Py<PyAny>> {
         let (py, _) = (array.py(), context);
-        let made = asarray(array, None, CopyArg::default(), None, 0)?.into_bound(py);
+        if !api(py).is_array(array) && handle::as_ndarray(array).is_none() {
+            let class = array.get_type().name()?;
+            let text = format!("__array_wrap__() argument 1 must be numpy.ndarray, not {class}");
+            return Err(PyTypeError::new_err(text));
+        }
+        let made = match asarray(array, None, CopyArg::default(), None, 0) {
+            // Another dtype: the array stays NumPy's.
+            Err(e) if errors::is_unsupported(py, &e) => array.clone(),
+            made => made?.into_bound(py),
+        };
         let is_scalar = return_scalar && made.len().is_err();
         if is_scalar { Ok(made.get_item(PyTuple::empty(py))?.unbind()) } else { Ok(made.unbind()) }
     }

@@ -9,6 +9,7 @@ use numloom_ir::{DType, Value, View};
 use numloom_runtime::{Array, MapOp, Operand, record};
 use pyo3::ffi;
 use pyo3::prelude::*;
+use pyo3::types::PyList;
 use smallvec::SmallVec;
 use std::sync::Arc;
 
@@ -256,6 +257,9 @@ fn picked(x: &Bound<'_, NdArray>, this: &NdArray, parts: &[Plain]) -> Option<PyR
 
 /// `x[index]` of a mask or an array of indices.
 fn selected(x: &Bound<'_, NdArray>, array: &Array, index: &Bound<'_, PyAny>) -> Option<PyResult<Py<PyAny>>> {
+    if let Some(places) = listed(index) {
+        return record::take_small(array, &places).map(|made| handle::wrap(x.py(), made));
+    }
     // SAFETY: as in `get`.
     let chosen = unsafe { peek(index)? };
     let made = match chosen.array.view.dtype {
@@ -268,6 +272,25 @@ fn selected(x: &Bound<'_, NdArray>, array: &Array, index: &Bound<'_, PyAny>) -> 
         _ => return None,
     };
     Some(handle::wrap(x.py(), made))
+}
+
+/// The longest list that is read as indices here.
+const SHORT_LIST: usize = 64;
+
+/// A short list of Python's ints as an array of indices.
+fn listed(index: &Bound<'_, PyAny>) -> Option<Array> {
+    let list = index.cast_exact::<PyList>().ok().filter(|l| (1..=SHORT_LIST).contains(&l.len()))?;
+    let mut places: SmallVec<[i64; 8]> = SmallVec::new();
+    for item in list.iter() {
+        match Plain::read(item.as_ptr()) {
+            Some(Plain::Int(i)) => places.push(i as i64),
+            _ => return None,
+        }
+    }
+    let (array, to) = record::to_fill("index", DType::I64, SmallVec::from_slice(&[places.len()]))?;
+    // SAFETY: room for so many int64.
+    unsafe { std::ptr::copy_nonoverlapping(places.as_ptr(), to.cast(), places.len()) };
+    Some(array)
 }
 
 /// `x[mask]` of a mask of x's shape, recorded.
@@ -322,9 +345,11 @@ pub fn set(x: &Bound<'_, NdArray>, index: &Bound<'_, PyAny>, value: &Bound<'_, P
 
 /// `x[indices] = value`, of one axis.
 fn set_places(x: &Bound<'_, NdArray>, index: &Bound<'_, PyAny>, value: &Bound<'_, PyAny>) -> bool {
+    let listed = listed(index);
     // SAFETY: as in `get`.
-    let (Some(this), Some(index)) = (unsafe { (peek(x.as_any()), peek(index)) }) else { return false };
-    if !this.writeable || index.array.view.dtype != DType::I64 || index.array.symbol().is_some() {
+    let (this, given) = unsafe { (peek(x.as_any()), peek(index)) };
+    let (Some(this), Some(index)) = (this, listed.as_ref().or(given.map(|g| &g.array))) else { return false };
+    if !this.writeable || index.view.dtype != DType::I64 || index.symbol().is_some() {
         return false;
     }
     // SAFETY: as in `get`.
@@ -332,7 +357,7 @@ fn set_places(x: &Bound<'_, NdArray>, index: &Bound<'_, PyAny>, value: &Bound<'_
         Some(values) => Some(Operand::Array(&values.array)),
         None => number(value, this.array.view.dtype).map(Operand::Value),
     };
-    value.is_some_and(|value| record::put_small(&this.array, &index.array, &value))
+    value.is_some_and(|value| record::put_small(&this.array, index, &value))
 }
 
 /// A number that an array of `dtype` holds as it is.

@@ -214,19 +214,33 @@ struct Row {
 }
 
 impl Row {
+    /// The parameters of the method: those of the function without the array and without the standard's other name
+    /// for `ddof`.
+    fn of_method(&self) -> &'static [&'static str] {
+        let names = &self.names[1..];
+        names.strip_suffix(&["correction"]).unwrap_or(names)
+    }
+
     fn method<'py>(
         &self,
         x: Object<'_, 'py>,
         args: &Bound<'py, PyTuple>,
         kwargs: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Py<PyAny>> {
-        let native = || (self.run)(x, &bind_list(&self.names[1..], args, kwargs)?);
+        let native = || {
+            let mut bound = bind_list(self.of_method(), args, kwargs)?;
+            bound.resize_with(self.names.len() - 1, || None);
+            (self.run)(x, &bound)
+        };
         match native() {
             Ok(r) => Ok(r),
             Err(Stop::Raise(e)) => Err(e),
             Err(Stop::ToNumpy) => {
                 let all: Vec<_> = std::iter::once(x.clone()).chain(args.iter()).collect();
-                call_numpy(x.py(), self.name, None, &PyTuple::new(x.py(), all)?, kwargs)
+                // A method's errors are worded otherwise than the function's.
+                let (name, method) =
+                    if x.is_instance_of::<NdArray>() { ("ndarray", Some(self.name)) } else { (self.name, None) };
+                call_numpy(x.py(), name, method, &PyTuple::new(x.py(), all)?, kwargs)
             }
         }
     }

@@ -158,10 +158,11 @@ impl Scalar {
 
     #[pyo3(signature = (ndigits=None))]
     fn __round__<'py>(slf: &Bound<'py, Self>, ndigits: Option<&Bound<'py, PyAny>>) -> PyResult<Bound<'py, PyAny>> {
-        let scalar = bound_scalar(slf)?;
+        // As a function, which knows what cannot be rounded.
+        let round = slf.py().import("builtins")?.getattr("round")?;
         match ndigits {
-            Some(n) => scalar.call_method1("__round__", (n,)),
-            None => scalar.call_method0("__round__"),
+            Some(n) => round.call1((bound_scalar(slf)?, n)),
+            None => round.call1((bound_scalar(slf)?,)),
         }
     }
 

@@ -1,5 +1,6 @@
 //! Choosing between arrays: `where`, `clip`, `copyto`, `putmask`.
 
+use crate::assign::warn_complex;
 use crate::fperr::Watch;
 use crate::handle::{self, NdArray};
 use crate::provenance;
@@ -221,6 +222,7 @@ fn assign(py: Python<'_>, dst: &Array, source: &Input<'_>, mask: Option<&Array>)
         return Err(Stop::ToNumpy);
     }
     let operand = source.operand(dst.view.dtype)?;
+    source.array().map_or(Ok(()), |a| warn_complex(py, a.view.dtype, dst.view.dtype))?;
     let watch = Watch::new(py);
     let flags = record::map(MapOp::Copy, &[operand], &[dst], mask, || watch.here()).map_err(|e| failed(py, e))?;
     Ok(watch.finish(flags, "cast", dst)?)

@@ -391,6 +391,9 @@ pub fn reduce(
         return reduce_through_copy(op, lp, input, axes, out, mask, initial, at());
     }
     let elements = if input.symbol().is_some() { UNSIZED } else { input.view.size() };
+    if mask.is_none() && is_long_product(op, lp, input, out) {
+        return long_product(input, out, initial, elements, at);
+    }
     let ins = [Operand::Array(input)];
     let at_once = if out.view.size() == 1 { prompt::gives_value(elements) } else { prompt::runs_at_once(elements) };
     if at_once && inline::is_free(elements, std::iter::once(input).chain(mask), &[out]) {
@@ -406,6 +409,37 @@ pub fn reduce(
         return folds::run_planned(inline::operation(kind, &ins, &[out], mask, Provenance::default()));
     }
     push(inline::operation(kind, &ins, &[out], mask, at()))
+}
+
+/// Elements of a product that a loop makes as NumPy does, whatever they are.
+const SHORT_PRODUCT: usize = 512;
+
+/// Whether this is the product of so many floats that parts of it may go beyond the range.
+fn is_long_product(op: ScalarOp, lp: u8, input: &Array, out: &Array) -> bool {
+    let dtype = op.loops()[lp as usize].outs()[0];
+    op == ScalarOp::Multiply
+        && matches!(dtype, DType::F32 | DType::F64 | DType::C64 | DType::C128)
+        && out.view.dtype == dtype
+        && out.view.size() == 1
+        && input.symbol().is_none()
+        && input.view.size() > SHORT_PRODUCT
+        && !reserved::are_gpus()
+}
+
+fn long_product(
+    input: &Array,
+    out: &Array,
+    initial: Option<Value>,
+    elements: usize,
+    at: impl FnOnce() -> Provenance,
+) -> Result<u8> {
+    let op = numloom_library::Product::new(initial);
+    if prompt::gives_value(elements) && inline::is_free(elements, std::iter::once(input), &[out]) {
+        inline::counted(op.name());
+        prompt::value();
+        return run_library(&op, &[input], &[out]);
+    }
+    library(Box::new(op), &[input], &[out], at)
 }
 
 /// The result goes to a new array first, because the output overlaps the input.

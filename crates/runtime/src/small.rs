@@ -6,13 +6,14 @@ use crate::inline::{SMALL, dense_run, is_dense};
 use crate::lines;
 use crate::near;
 use crate::prompt;
-use crate::record::{MapOp, Operand};
+use crate::provenance::Provenance;
+use crate::record::{self, MapOp, Operand};
 use crate::store::Store;
 use crate::{spill, stats};
 use numloom_ir::view::{Order, dense_strides};
 use numloom_ir::{DType, Dims, ScalarOp, Value, View};
 use numloom_library::{Args, LibraryOp, MatMul, RawView};
-use numloom_loops::{In, cast_fn, count_true};
+use numloom_loops::{FP_INVALID, FP_OVERFLOW, FP_UNDERFLOW, In, cast_fn, count_true, fp_clear, fp_status};
 use smallvec::SmallVec;
 
 #[inline]
@@ -71,10 +72,13 @@ pub fn dot(a: &Array, b: &Array) -> Option<Value> {
     stats::count_inline("dot");
     let mut bytes = [0; 16];
     bytes[..8].copy_from_slice(&sum.to_ne_bytes());
-    known.then_some(Value { dtype, bytes })
+    let sum = Value { dtype, bytes };
+    // What overflowed is heard of, which takes the longer way.
+    (known && sum.to_f64().is_finite()).then_some(sum)
 }
 
-/// The product of two small matrices that are there, or of one and a vector; `None` for others.
+/// The product of two small matrices that are there, or of one and a vector; `None` for others, and where there is a
+/// floating-point exception to be heard of.
 pub fn product(a: &Array, b: &Array) -> Option<Array> {
     let _still = spill::inline();
     let (dtype, size) = (a.view.dtype, a.view.dtype.size());
@@ -99,9 +103,11 @@ pub fn product(a: &Array, b: &Array) -> Option<Array> {
         _ => return None,
     };
     let made = small_room(dtype, shape)?;
+    fp_clear();
+    let heard = || fp_status() & (FP_INVALID | FP_OVERFLOW | FP_UNDERFLOW) != 0;
     if n == 1 && rows_times(left.ptr, left_steps, (right.ptr, right_steps[0]), [m, k], &made) {
         stats::count_inline("matmul");
-        return Some(made);
+        return (!heard()).then_some(made);
     }
     let raw = |ptr: *const u8, shape: [usize; 2], steps: [isize; 2]| RawView {
         ptr: ptr.cast_mut(),
@@ -121,7 +127,7 @@ pub fn product(a: &Array, b: &Array) -> Option<Array> {
         }
     }
     stats::count_inline(op.name());
-    Some(made)
+    (!heard()).then_some(made)
 }
 
 /// The product of dense rows with a dense vector, into an array of theirs; false if it is not so.
@@ -293,8 +299,11 @@ pub fn new_of<T: Copy>(dtype: DType, shape: Dims, elements: &[T]) -> Option<Arra
     Some(made)
 }
 
-/// Small dense arrays of one shape and type that are there, one after another along a new first axis.
-pub fn stack_small(items: &[&Array]) -> Option<Array> {
+/// Bytes of arrays that are put one after another in the call.
+const STACKED: usize = 4 << 20;
+
+/// Dense arrays of one shape and type that are there, one after another along a new first axis, if they are not large.
+pub fn stack_small(items: &[&Array], at: impl FnOnce() -> Provenance) -> Option<Array> {
     let _still = spill::inline();
     let (first, n) = (items.first()?, items.first()?.view.size());
     let (dtype, shape) = (first.view.dtype, &first.view.shape);
@@ -304,11 +313,17 @@ pub fn stack_small(items: &[&Array]) -> Option<Array> {
     for a in items {
         runs.push(dense_run(a, dtype, shape).filter(|_| a.view.shape == *shape)?);
     }
-    let made = new_small(dtype, whole, false)?;
+    let bytes = n * dtype.size();
+    let made = match new_small(dtype, whole.clone(), false) {
+        Some(made) => made,
+        None if bytes.saturating_mul(items.len()) <= STACKED => record::empty(dtype, &whole, Order::C, at).ok()?,
+        None => return None,
+    };
+    let to = made.store.materialise().ok()?;
     for (k, run) in runs.iter().enumerate() {
-        let bytes = n * dtype.size();
         // SAFETY: dense over `n` elements each, and the new array has as many for each.
-        unsafe { std::ptr::copy_nonoverlapping(run.ptr, made.store.ptr().add(k * bytes), bytes) };
+        unsafe { std::ptr::copy_nonoverlapping(run.ptr, to.add(k * bytes), bytes) };
     }
+    made.store.wrote();
     Some(made)
 }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from typing import Any
 
 import numpy
@@ -11,7 +10,7 @@ import numpy.fft
 from numloom import _core
 from numloom._core import Unsupported, ndarray
 from numloom._fallback import native_in
-from numloom._operands import normalize_axis_index, operand, target
+from numloom._operands import is_truth, normalize_axis_index, operand, target, whole
 
 native = native_in("fft.", numpy.fft)
 
@@ -51,19 +50,21 @@ def _transform(
 ) -> ndarray:
     """The transform of `a` along one axis; `own`: `a` is a temporary that may be overwritten."""
     if type(n) is not int:
-        n = operator.index(n)
+        if kind != "half" and is_truth(n):
+            raise Unsupported("an error that NumPy words")
+        n = whole(n)
     if n < 1:
         raise ValueError(f"Invalid number of FFT data points ({n}) specified.")
     if inverse:
         norm = _swapped(norm)
-    real, whole = _KINDS[a.dtype.char]
+    real, complete = _KINDS[a.dtype.char]
     scale = 1.0 if norm is None else _scale(norm, n, real)
     axis = normalize_axis_index(axis, a.ndim)
     if kind == "half" and a.dtype.kind == "c":
         raise Unsupported("an error that NumPy words")
     if kind == "real" and a.dtype.kind != "c":
-        a = a.astype(whole)
-    dtype = real if kind == "real" else whole
+        a = a.astype(complete)
+    dtype = real if kind == "real" else complete
     shape = (*a.shape[:axis], n // 2 + 1 if kind == "half" else n, *a.shape[axis + 1 :])
     if out is not None:
         if len(out.shape) != a.ndim or out.shape[axis] != shape[axis]:

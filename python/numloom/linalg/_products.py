@@ -13,7 +13,7 @@ from numloom import _core, _products, _reductions, _shape
 from numloom._core import Unsupported, ndarray
 from numloom._creation import identity
 from numloom._fallback import native_in
-from numloom._operands import normalize_axis_tuple, operand, target
+from numloom._operands import normalize_axis_tuple, operand, settled, target
 from numloom.linalg._factors import svd
 from numloom.linalg._operands import LinAlgError
 from numloom.linalg._solvers import inv
@@ -32,7 +32,7 @@ def _squares(x: ndarray) -> Any:
 
 @native
 def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
-    x = _inexact(x)
+    x, ord = _inexact(x), settled(ord)
     if type(axis) is int and ord is None and keepdims is False and -x.ndim <= axis < x.ndim:
         return _core.sqrt(_squares(x).sum(axis=axis))
     if axis is None and (ord is None or (ord in ("f", "fro") and x.ndim == 2) or (ord == 2 and x.ndim == 1)):
@@ -71,8 +71,13 @@ def _vector(x: ndarray, ord: Any, axis: int, keepdims: bool) -> Any:
         return sizes.min(axis=axis, keepdims=keepdims)
     if ord == 1:
         return sizes.sum(axis=axis, keepdims=keepdims)
-    total = (sizes**ord).sum(axis=axis, keepdims=keepdims)
-    return total ** total.dtype.type(1 / ord)
+    if type(ord) in (int, float):
+        total = (sizes**ord).sum(axis=axis, keepdims=keepdims)
+        return total ** total.dtype.type(1 / ord)
+    # In place: the type stays that of `x`, whatever that of `ord`.
+    sizes **= ord
+    total = sizes.sum(axis=axis, keepdims=keepdims)
+    return total ** numpy.reciprocal(ord, dtype=total.dtype)
 
 
 def _matrix(x: ndarray, ord: Any, row: int, column: int, keepdims: bool) -> Any:

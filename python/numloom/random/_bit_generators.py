@@ -9,7 +9,7 @@ from typing import Any
 import numpy
 from numpy.random.bit_generator import ISeedSequence, ISpawnableSeedSequence
 
-from numloom._core import BitStream, Scalar, Unsupported, adopt_numpy, draw_raw, ndarray, to_numpy
+from numloom._core import BitStream, Scalar, Unsupported, adopt_numpy, draw_raw, is_ours, to_numpy
 from numloom.random._seeding import SeedSequence
 
 __all__ = ["MT19937", "PCG64", "PCG64DXSM", "SFC64", "Philox"]
@@ -47,7 +47,7 @@ def _array(words: Any, dtype: Any = numpy.uint64) -> Any:
 
 def _numbers(words: Any, count: int) -> list[int]:
     """The first `count` words of an array of a state that was given."""
-    words = to_numpy(words) if isinstance(words, ndarray) else words
+    words = to_numpy(words) if is_ours(words) else words
     return [int(words[i]) for i in range(count)]
 
 
@@ -239,7 +239,7 @@ class MT19937(_OurBitGenerator):
             words = SeedSequence().generate_state(624)
             words[0] = 0x80000000
             self._stream.set((words.tolist(), self._stream.get()[1]))
-        elif isinstance(seed, ndarray | Scalar):
+        elif is_ours(seed) or isinstance(seed, Scalar):
             self._legacy_seeding(to_numpy(seed)[()])
             return
         else:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy
 
-from numloom._core import Scalar, Unsupported, adopt_numpy, draw_sample, ndarray, to_numpy
+from numloom._core import Scalar, Unsupported, adopt_numpy, draw_sample, is_ours, to_numpy
 from numloom._creation import asarray
 from numloom._indexing import take
 from numloom.random._orders import order
@@ -18,14 +18,14 @@ def population(a: Any, axis: int) -> tuple[Any, int]:
     if isinstance(a, int | numpy.integer) and not isinstance(a, bool):
         return None, int(a)
     a = asarray(a)
-    if not isinstance(a, ndarray) or a.ndim == 0 or not -a.ndim <= axis < a.ndim:
+    if not is_ours(a) or a.ndim == 0 or not -a.ndim <= axis < a.ndim:
         raise Unsupported("a")
     return a, a.shape[axis]
 
 
 def cumulated(p: Any, count: int) -> Any:
     """The distribution function of the probabilities."""
-    p = to_numpy(p) if isinstance(p, ndarray) else p
+    p = to_numpy(p) if is_ours(p) else p
     widest = numpy.sqrt(numpy.finfo(numpy.float64).eps)
     if isinstance(p, numpy.ndarray) and numpy.issubdtype(p.dtype, numpy.floating):
         widest = max(widest, numpy.sqrt(numpy.finfo(p.dtype).eps))

@@ -18,8 +18,9 @@ from numloom._core import (
     draw_gamma_f32,
     draw_multinomial,
     draw_standard,
-    ndarray,
+    is_ours,
 )
+from numloom._operands import is_array
 from numloom.random import _choice, _multivariate, _orders
 from numloom.random._bit_generators import PCG64, stream_of
 from numloom.random._drawing import ROWS, distribution, dressed, native, standard, through_twin
@@ -147,6 +148,8 @@ class Generator(_ORIGINAL):
 
     # As for `integers`.
     def shuffle(self, x: Any, axis: int = 0) -> None:
+        if not is_array(x):  # its items change places, whatever they are
+            return _ORIGINAL(self.bit_generator).shuffle(x, axis)
         try:
             _orders.shuffle(self._stream, x, axis)
         except Unsupported:
@@ -162,7 +165,7 @@ class Generator(_ORIGINAL):
     def permuted(self, x: Any, *, axis: Any = None, out: Any = None) -> Any:
         if out is None:
             return _orders.permuted(self._stream, x, axis)
-        if not isinstance(out, ndarray) or not isinstance(x, ndarray) or out.shape != x.shape or out.dtype != x.dtype:
+        if not is_ours(out) or not is_ours(x) or out.shape != x.shape or out.dtype != x.dtype:
             raise Unsupported("out")
         if not out.flags.writeable or not out.flags.c_contiguous:
             raise Unsupported("out")

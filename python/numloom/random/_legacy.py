@@ -20,6 +20,7 @@ from numloom._core import (
     draw_multinomial,
     draw_standard,
 )
+from numloom._operands import is_array
 from numloom.random import _choice, _multivariate, _orders
 from numloom.random._bit_generators import MT19937, stream_of
 from numloom.random._drawing import ROWS, distribution, dressed, native, sized, through_twin
@@ -193,7 +194,10 @@ class RandomState(_ORIGINAL):
 
     @_native
     def shuffle(self, x: Any) -> None:
-        _orders.shuffle(self._stream, x)
+        if is_array(x):
+            _orders.shuffle(self._stream, x)
+        else:  # its items change places, whatever they are
+            _ORIGINAL(self._bit_generator).shuffle(x)
 
     @_native
     def permutation(self, x: Any) -> Any:

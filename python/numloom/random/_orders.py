@@ -10,6 +10,7 @@ from numloom._core import (
     Unsupported,
     adopt_numpy,
     draw_orders,
+    is_ours,
     ndarray,
     shuffle_in_place,
 )
@@ -37,7 +38,7 @@ def shuffle(stream: Any, x: Any, axis: int = 0) -> None:
     if _is_line(x, axis):
         shuffle_in_place(stream, x)
         return
-    if not isinstance(x, ndarray) or x.ndim == 0 or not x.flags.writeable:
+    if not is_ours(x) or x.ndim == 0 or not x.flags.writeable:
         raise Unsupported("shuffle")
     axis = _axis(axis, x.ndim)
     if x.size == 0:
@@ -58,7 +59,7 @@ def permutation(stream: Any, x: Any, axis: int = 0) -> Any:
             raise Unsupported("arange decides the dtype")
         return order(stream, x)
     x = asarray(x)
-    if not isinstance(x, ndarray) or x.ndim == 0:
+    if not is_ours(x) or x.ndim == 0:
         raise Unsupported("permutation")
     axis = _axis(axis, x.ndim)
     if x.ndim == 1:
@@ -72,7 +73,7 @@ def permutation(stream: Any, x: Any, axis: int = 0) -> Any:
 def permuted(stream: Any, x: Any, axis: Any = None) -> Any:
     """Every lane along the axis in an order of its own; without an axis, all elements in one."""
     x = asarray(x)
-    if not isinstance(x, ndarray) or x.ndim == 0 or not x.flags.c_contiguous:
+    if not is_ours(x) or x.ndim == 0 or not x.flags.c_contiguous:
         raise Unsupported("the order in memory decides")
     if axis is None:
         flat = array(x).reshape(-1)

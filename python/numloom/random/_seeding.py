@@ -10,7 +10,7 @@ from typing import Any
 import numpy
 from numpy.random.bit_generator import ISpawnableSeedSequence
 
-from numloom._core import ndarray, seed_pool, seed_words, to_numpy
+from numloom._core import is_ours, ndarray, seed_pool, seed_words, to_numpy
 from numloom._numpy_version import NUMPY_2_5
 
 _POOL_SIZE = 4
@@ -19,7 +19,7 @@ _DECIMAL = re.compile(r"[0-9]+")
 
 def _words(x: Any) -> list[int]:
     """Integers, strings of digits, arrays and lists of them as 32-bit words, least significant first."""
-    if isinstance(x, ndarray):
+    if is_ours(x):
         x = to_numpy(x)
     if isinstance(x, numpy.ndarray) and x.dtype == numpy.uint32:
         return [int(word) for word in x]

@@ -13,6 +13,7 @@ use numloom_ir::promote::ArgType;
 use numloom_ir::{DType, Dims, ScalarOp, Value};
 use numloom_runtime::{Array, MapOp, Operand, record};
 use pyo3::exceptions::PyRuntimeWarning;
+use pyo3::intern;
 use pyo3::prelude::*;
 use std::ffi::CStr;
 
@@ -94,7 +95,9 @@ fn quotient(py: Python<'_>, total: &Array, divisor: &Divisor, dtype: DType, out:
     let watch = Watch::new(py);
     let op = MapOp::Scalar { op: ScalarOp::Divide, lp };
     let flags = record::map(op, &[Operand::Array(total), second], &[&array], None, || watch.here());
-    let name = if array.view.ndim() == 0 { "scalar divide" } else { "divide" };
+    // NumPy's numbers divide by a count as arrays do, but for those that are Python's.
+    let is_number = array.view.ndim() == 0 && matches!(total.view.dtype, DType::F64 | DType::C128);
+    let name = if is_number { "scalar divide" } else { "divide" };
     watch.finish(flags.map_err(|e| failed(py, e))?, name, &array)?;
     Ok(array)
 }
@@ -214,6 +217,9 @@ impl<'py> Moments<'py> {
     }
 }
 
+/// The largest number of elements that a half float counts.
+const LARGEST_HALF: usize = 65504;
+
 pub fn mean<'py>(x: Object<'_, 'py>, p: Params<'_, 'py>) -> Native<Py<PyAny>> {
     let py = x.py();
     let m = Moments::read(x, [&p[0], &p[1], &p[2], &p[3], &p[4]], false)?;
@@ -253,6 +259,16 @@ fn spread<'py>(x: Object<'_, 'py>, p: Params<'_, 'py>, root: bool) -> Native<Py<
     };
     let m = Moments::read(x, [axis, dtype, out, keepdims, place], true)?;
     let whole = Count::of(py, &m.input, &m.axes, m.mask.as_ref())?;
+    let plain = given(dtype).is_none() && m.out.is_none() && m.mask.is_none();
+    if plain && m.input.view.dtype == DType::F16 && m.input.view.size() > LARGEST_HALF {
+        let module = py.import(intern!(py, "numloom._reductions"))?;
+        let made = module.call_method1(intern!(py, "half_var"), (x, axis, ddof, m.keepdims))?;
+        return if root {
+            Ok(module.getattr("_core")?.call_method1("sqrt", (made,))?.unbind())
+        } else {
+            Ok(made.unbind())
+        };
+    }
     let (count, divisor) = match whole {
         Count::Same(n) => (Divisor::Same(n as f64), Count::Same(n).less(py, ddof)?),
         Count::Each(n) => (Divisor::Each(n.clone()), Count::Each(n).less(py, ddof)?),

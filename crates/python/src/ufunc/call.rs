@@ -3,7 +3,9 @@
 use super::input::{Input, Native, Stop, bounds, failed};
 use super::keywords::Keywords;
 use super::layout::{Arrays, OutputOrder, common_shape, result_view};
+use super::products::narrowed;
 use super::resolve::{loop_for, loop_with_signature};
+use crate::assign::warn_complex;
 use crate::fperr::Watch;
 use crate::{convert, errors, handle, provenance, quick};
 use numloom_ir::promote::{ArgType, Casting, can_cast, weak_dtype};
@@ -224,12 +226,23 @@ pub fn call_full<'py>(
     let lp = lp.ok_or(Stop::ToNumpy)?;
     let lp_types = &op.loops()[lp as usize];
     check_input_casts(&types, lp_types.ins(), kw)?;
+    for (input, &dtype) in ins.iter_mut().zip(lp_types.ins()) {
+        match input.array() {
+            // A mask leaves out what a cast of all would warn about.
+            Some(a) if kw.mask.is_some() => warn_complex(py, a.view.dtype, dtype)?,
+            Some(a) if a.view.dtype != dtype => *input = Input::Array(narrowed(py, a.clone(), dtype)?),
+            _ => {}
+        }
+    }
     let mut outs: SmallVec<[Option<Array>; 2]> = SmallVec::new();
     for (i, &dtype) in lp_types.outs().iter().enumerate() {
         outs.push(match kw.outs.get(i).and_then(|o| o.as_ref()) {
             Some(o) => Some(writeable_output(o, dtype, kw)?),
             None => None,
         });
+    }
+    for (out, &dtype) in outs.iter().zip(lp_types.outs()) {
+        out.as_ref().map_or(Ok(()), |o| warn_complex(py, dtype, o.view.dtype))?;
     }
     let in_arrays: Arrays = ins.iter().filter_map(Input::array).collect();
     let all: Arrays = in_arrays.iter().copied().chain(outs.iter().flatten()).chain(kw.mask.as_ref()).collect();
@@ -269,7 +282,8 @@ pub fn call_full<'py>(
 fn check_input_casts(types: &[ArgType], want: &[DType], kw: &Keywords<'_>) -> Native<()> {
     let allowed = types.iter().zip(want).all(|(t, &w)| match t {
         ArgType::Strong(d) => can_cast(*d, w, kw.casting),
-        weak => kw.casting != Casting::Equiv || weak_dtype(*weak, None) == w,
+        _ if matches!(kw.casting, Casting::No | Casting::Equiv) => false,
+        weak => w != DType::Bool || can_cast(weak_dtype(*weak, None), w, kw.casting),
     });
     if allowed { Ok(()) } else { Err(Stop::ToNumpy) }
 }

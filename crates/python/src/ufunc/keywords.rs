@@ -107,9 +107,9 @@ pub fn outputs<'py>(value: &Bound<'py, PyAny>, nout: usize) -> Native<SmallVec<[
         Ok(t) if t.len() == nout => t.iter().map(|o| output(&o)).collect(),
         Ok(_) => Err(Stop::ToNumpy),
         Err(_) => match output(value)? {
-            None => Ok(SmallVec::new()),
+            None if nout == 1 => Ok(SmallVec::new()),
             Some(o) if nout == 1 => Ok(SmallVec::from_iter([Some(o)])),
-            Some(_) => Err(Stop::ToNumpy),
+            _ => Err(Stop::ToNumpy),
         },
     }
 }

@@ -1,10 +1,10 @@
 //! `ufunc.accumulate`, `reduceat`, `outer` and `at`.
 
-use super::arguments::{axis, bind, given};
+use super::arguments::{Bound1, axis, bind, given};
 use super::call::{call_full, compute, refuse_negative_powers};
 use super::input::{Input, Native, Stop, failed, filled};
 use super::keywords::{Keywords, outputs};
-use super::products::cast;
+use super::products::{cast, narrowed};
 use super::reduction::{result, scan_loop};
 use crate::assign::warn_complex;
 use crate::fperr::Watch;
@@ -90,6 +90,14 @@ fn folded_into<'py>(
     Ok(result(py, array, out)?)
 }
 
+/// The axis of a scan: the first unless another is given. None means all of them, of which there may be but one.
+fn only_axis<'py>(py: Python<'py>, value: &Bound1<'py>, ndim: usize) -> Native<usize> {
+    match value {
+        Some(a) if a.is_none() && ndim > 1 => Err(Stop::ToNumpy),
+        _ => given(value).map_or(Ok(0), |a| axis(py, a, ndim)),
+    }
+}
+
 /// `accumulate` of an array that is there already, along one axis.
 pub fn accumulate_array<'py>(
     py: Python<'py>,
@@ -102,6 +110,7 @@ pub fn accumulate_array<'py>(
     let out_dtype = out.as_ref().map(|o| o.borrow().array.view.dtype);
     let lp = scan_loop(op, input.view.dtype, dtype, out_dtype).ok_or(Stop::ToNumpy)?;
     let dtype = op.loops()[lp as usize].outs()[0];
+    let input = &narrowed(py, input.clone(), dtype)?;
     if let Some(rest) = input.view.shape[axis].checked_sub(1) {
         let exponents = input.with_view(input.view.slice(axis, rest.min(1), 1, rest));
         refuse_negative_powers(py, op, dtype, &exponents)?;
@@ -135,10 +144,7 @@ pub fn accumulate<'py>(
     if input.view.ndim() == 0 {
         return Err(Stop::ToNumpy);
     }
-    let at = match given(&at) {
-        Some(a) => axis(py, a, input.view.ndim())?,
-        None => 0,
-    };
+    let at = only_axis(py, &at, input.view.ndim())?;
     accumulate_array(py, op, &input, at, convert::dtype_option(given(&dtype))?, writeable(given(&out))?)
 }
 
@@ -159,15 +165,13 @@ pub fn reduceat<'py>(
     if input.view.ndim() == 0 || indices.view.ndim() != 1 {
         return Err(Stop::ToNumpy);
     }
-    let at = match given(&at) {
-        Some(a) => axis(py, a, input.view.ndim())?,
-        None => 0,
-    };
+    let at = only_axis(py, &at, input.view.ndim())?;
     let out = writeable(given(&out))?;
     let out_dtype = out.as_ref().map(|o| o.borrow().array.view.dtype);
     let dtype = convert::dtype_option(given(&dtype))?;
     let lp = scan_loop(op, input.view.dtype, dtype, out_dtype).ok_or(Stop::ToNumpy)?;
     let dtype = op.loops()[lp as usize].outs()[0];
+    let input = narrowed(py, input, dtype)?;
     refuse_negative_powers(py, op, dtype, &input)?;
     let mut shape = input.view.shape.clone();
     shape[at] = indices.view.shape[0];

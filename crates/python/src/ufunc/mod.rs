@@ -24,6 +24,7 @@ use products::Product;
 use pyo3::ffi;
 use pyo3::intern;
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyTuple};
 use smallvec::SmallVec;
 
@@ -40,6 +41,8 @@ pub struct Ufunc {
     pub kind: Kind,
     /// What Python calls where it can do without a tuple.
     vectorcall: ffi::vectorcallfunc,
+    /// NumPy's of the same name, once it was asked for.
+    numpy: PyOnceLock<Py<PyAny>>,
 }
 
 impl Ufunc {
@@ -49,6 +52,12 @@ impl Ufunc {
             Kind::Product(p) => p.name(),
             Kind::NumpyOnly(name) => name,
         }
+    }
+
+    /// NumPy's ufunc of the same name.
+    fn of_numpy_itself<'py>(&'py self, py: Python<'py>) -> PyResult<&'py Bound<'py, PyAny>> {
+        let found = self.numpy.get_or_try_init(py, || Ok::<_, PyErr>(api(py).numpy(py).getattr(self.name())?.unbind()));
+        found.map(|ufunc| ufunc.bind(py))
     }
 
     /// An attribute of NumPy's ufunc of the same name.
@@ -275,7 +284,7 @@ pub fn register(py: Python<'_>, m: &Bound<'_, PyModule>) -> PyResult<()> {
     let only_numpy = [(Kind::NumpyOnly("isnat"), &[][..])];
     let mut last = None;
     for (kind, aliases) in scalar_ops.chain(products).chain(only_numpy) {
-        let made = Py::new(py, Ufunc { kind, vectorcall: vectorcall::vectorcall })?;
+        let made = Py::new(py, Ufunc { kind, vectorcall: vectorcall::vectorcall, numpy: PyOnceLock::new() })?;
         for alias in aliases {
             m.add(*alias, &made)?;
         }

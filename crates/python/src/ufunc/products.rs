@@ -5,8 +5,10 @@ use super::call::compute;
 use super::input::{Input, Native, Stop, failed};
 use super::keywords::outputs;
 use super::{fallback, methods};
+use crate::assign::warn_complex;
+use crate::fperr::Watch;
 use crate::handle::{self, NdArray};
-use crate::provenance;
+use crate::{index, provenance};
 use numloom_ir::promote::{Casting, can_cast, promote};
 use numloom_ir::view::{Order, broadcast_shapes};
 use numloom_ir::{DType, Dims, ScalarOp, View};
@@ -70,7 +72,7 @@ pub fn multiply<'py>(
         Some(o) => Some(handle::sized(o)?),
         None => None,
     };
-    let array = contract(py, product, a, b, target)?;
+    let array = contract(py, product, Some(product.name()), a, b, target)?;
     Ok(super::reduction::result(py, array, out)?)
 }
 
@@ -83,14 +85,33 @@ pub fn cast(py: Python<'_>, a: Array, dtype: DType) -> PyResult<Array> {
     if a.view.dtype == dtype {
         return Ok(a);
     }
-    let at = || provenance::here(py);
-    let out = record::empty_view(a.view.dense_like(dtype), at).map_err(|e| failed(py, e))?;
-    record::map(MapOp::Copy, &[Operand::Array(&a)], &[&out], None, at).map_err(|e| failed(py, e))?;
-    Ok(out)
+    index::cast(py, &a, dtype)
 }
 
+/// The operand of a loop in `dtype`. A cast that may lose more than places is a step of its own, for its warnings are.
+pub fn narrowed(py: Python<'_>, a: Array, dtype: DType) -> PyResult<Array> {
+    let from = a.view.dtype;
+    let loses =
+        dtype != DType::Bool && (from.is_inexact() || dtype == DType::F16) && !can_cast(from, dtype, Casting::Safe);
+    if !loses {
+        return Ok(a);
+    }
+    warn_complex(py, from, dtype)?;
+    cast(py, a, dtype)
+}
+
+/// The name that floating-point warnings give a product; NumPy hears of none in `vdot` and `einsum`.
+type Heard = Option<&'static str>;
+
 /// One of the four products, over broadcast batch dimensions.
-fn contract(py: Python<'_>, product: Product, a: Array, b: Array, target: Option<Array>) -> Native<Array> {
+fn contract(
+    py: Python<'_>,
+    product: Product,
+    heard_as: Heard,
+    a: Array,
+    b: Array,
+    target: Option<Array>,
+) -> Native<Array> {
     let (va, vb) = product.vectors(a.view.ndim(), b.view.ndim());
     if a.view.ndim() < 2 - va as usize || b.view.ndim() < 2 - vb as usize {
         return Err(Stop::ToNumpy);
@@ -126,20 +147,23 @@ fn contract(py: Python<'_>, product: Product, a: Array, b: Array, target: Option
     let (Some(av), Some(bv)) = (a_matrix.broadcast_to(&full(m, k)), b_matrix.broadcast_to(&full(k, n))) else {
         return Err(Stop::ToNumpy);
     };
-    run(py, &a.with_view(av), &b.with_view(bv), &out.with_view(out_matrix), dtype)?;
+    run(py, heard_as, &a.with_view(av), &b.with_view(bv), &out.with_view(out_matrix), dtype)?;
     Ok(out)
 }
 
 /// `out = a @ b` for matrices with equal batch shapes; through a temporary when `out` has another type.
-fn run(py: Python<'_>, a: &Array, b: &Array, out: &Array, dtype: DType) -> PyResult<()> {
-    let at = || provenance::here(py);
+fn run(py: Python<'_>, heard_as: Heard, a: &Array, b: &Array, out: &Array, dtype: DType) -> PyResult<()> {
+    let watch = Watch::new(py);
+    let product = || Box::new(heard_as.map_or_else(MatMul::new, MatMul::heard_as));
+    let name = heard_as.unwrap_or("matmul");
     if out.view.dtype == dtype {
-        record::library(Box::new(MatMul::default()), &[a, b], &[out], at).map_err(|e| failed(py, e))?;
-        return Ok(());
+        let flags = record::library(product(), &[a, b], &[out], || watch.here()).map_err(|e| failed(py, e))?;
+        return watch.finish(flags, name, out);
     }
-    let made = record::empty(dtype, &out.view.shape, Order::C, at).map_err(|e| failed(py, e))?;
-    record::library(Box::new(MatMul::default()), &[a, b], &[&made], at).map_err(|e| failed(py, e))?;
-    record::map(MapOp::Copy, &[Operand::Array(&made)], &[out], None, at).map_err(|e| failed(py, e))?;
+    let made = record::empty(dtype, &out.view.shape, Order::C, || watch.here()).map_err(|e| failed(py, e))?;
+    let flags = record::library(product(), &[a, b], &[&made], || watch.here()).map_err(|e| failed(py, e))?;
+    watch.finish(flags, name, &made)?;
+    record::map(MapOp::Copy, &[Operand::Array(&made)], &[out], None, || watch.here()).map_err(|e| failed(py, e))?;
     Ok(())
 }
 
@@ -197,13 +221,13 @@ fn dot_arrays(py: Python<'_>, a: Array, b: Array, target: Option<Array>) -> Nati
     let (Some(av), Some(bv)) = (av.broadcast_to(&full(&av)), bv.broadcast_to(&full(&bv))) else {
         return Err(Stop::ToNumpy);
     };
-    run(py, &a.with_view(av), &b.with_view(bv), &out.with_view(ov.transpose(&perm)), dtype)?;
+    run(py, Some("dot"), &a.with_view(av), &b.with_view(bv), &out.with_view(ov.transpose(&perm)), dtype)?;
     Ok(out)
 }
 
 fn inner_arrays(py: Python<'_>, a: Array, b: Array) -> Native<Array> {
     let n = b.view.ndim();
-    let b = if n >= 2 {
+    let b = if n >= 2 && a.view.ndim() > 0 {
         let perm: Dims = (0..n - 2).chain([n - 1, n - 2]).collect();
         b.with_view(b.view.transpose(&perm))
     } else {
@@ -277,7 +301,17 @@ fn vdot<'py>(args: &Bound<'py, PyTuple>, kwargs: Option<&Bound<'py, PyDict>>) ->
         let [a, b] = bind(["a", "b"], args, kwargs)?;
         let (Some(a), Some(b)) = (a, b) else { return Err(Stop::ToNumpy) };
         let (a, b) = (flattened(py, &operand(py, &a)?)?, flattened(py, &operand(py, &b)?)?);
-        Ok(handle::wrap_result(py, contract(py, Product::VecDot, a, b, None)?)?)
+        Ok(handle::wrap_result(py, contract(py, Product::VecDot, None, a, b, None)?)?)
+    })
+}
+
+/// `matmul` without floating-point warnings.
+#[pyfunction]
+fn quiet_matmul(a: &Bound<'_, PyAny>, b: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+    let py = a.py();
+    or_numpy("matmul", &PyTuple::new(py, [a, b])?, None, || {
+        let made = contract(py, Product::MatMul, None, operand(py, a)?, operand(py, b)?, None)?;
+        Ok(handle::wrap_result(py, made)?)
     })
 }
 
@@ -298,5 +332,6 @@ pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(dot, m)?)?;
     m.add_function(wrap_pyfunction!(inner, m)?)?;
     m.add_function(wrap_pyfunction!(vdot, m)?)?;
+    m.add_function(wrap_pyfunction!(quiet_matmul, m)?)?;
     m.add_function(wrap_pyfunction!(outer, m)?)
 }

@@ -6,6 +6,7 @@ use super::input::{Input, Native, Stop, failed};
 use super::keywords::{mask, outputs};
 use super::products::cast;
 use super::resolve::{loop_for, loop_with_signature};
+use crate::assign::warn_complex;
 use crate::fperr::Watch;
 use crate::handle::{self, NdArray};
 use crate::{convert, provenance};
@@ -104,6 +105,7 @@ pub fn fold<'py>(py: Python<'py>, op: ScalarOp, input: &Array, f: &Fold<'py>) ->
         return Err(Stop::ToNumpy);
     }
     let dtype = op.loops()[lp as usize].outs()[0];
+    warn_complex(py, input.view.dtype, dtype)?;
     let initial = initial_value(op, dtype, input, f)?;
     if from_the_left && let Some(exponents) = exponents(input, &f.axes, initial.is_some()) {
         refuse_negative_powers(py, op, dtype, &exponents)?;
@@ -204,15 +206,15 @@ fn reduced_view(input: &Array, mask: Option<&Array>, axes: &[usize], dtype: DTyp
     if axes.len() == input.view.ndim() && !keepdims {
         return View { dtype, offset: 0, shape: SmallVec::new(), strides: SmallVec::new() };
     }
-    let kept = |i: &usize| !axes.contains(i);
-    let shape: Dims = (0..input.view.ndim()).filter(kept).map(|i| input.view.shape[i]).collect();
+    let kept = |i: &usize| keepdims || !axes.contains(i);
+    let extent = |i: usize| if axes.contains(&i) { 1 } else { input.view.shape[i] };
+    let shape: Dims = (0..input.view.ndim()).filter(kept).map(extent).collect();
     let strides = |v: &View| -> Strides { (0..v.ndim()).filter(kept).map(|i| v.strides[i]).collect() };
     let spread = mask.and_then(|m| m.view.broadcast_to(&input.view.shape));
     let operands: SmallVec<[Strides; 2]> = std::iter::once(&input.view).chain(&spread).map(strides).collect();
     let operands: SmallVec<[&Strides; 2]> = operands.iter().collect();
     let dense = keep_order_strides(dtype.size(), &shape, &operands);
-    let view = View { dtype, offset: 0, shape, strides: dense };
-    if keepdims { with_axes(&view, axes) } else { view }
+    View { dtype, offset: 0, shape, strides: dense }
 }
 
 /// The view with axes of extent 1 put back where they were reduced (`axes` ascending).

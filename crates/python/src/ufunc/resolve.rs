@@ -56,6 +56,8 @@ fn find(op: ScalarOp, args: &[ArgType]) -> Option<u8> {
         ScalarOp::Gcd | ScalarOp::Lcm if bools => None,
         // A Python int as mantissa does not follow the exponent's type; NumPy sorts that out.
         ScalarOp::Ldexp if args[0] == ArgType::WeakInt => None,
+        // A Python int as exponent is one of C's.
+        ScalarOp::Ldexp if args[1] == ArgType::WeakInt => promote::resolve(op, &[args[0], ArgType::Strong(DType::I32)]),
         // Integers of any width divide in double precision.
         ScalarOp::Divide if args.iter().all(exact) => op.loop_for(DType::F64),
         _ => promote::resolve(op, args),

@@ -2,10 +2,13 @@
 
 use super::products::Product;
 use super::{Kind, Ufunc};
+use crate::bare::PyObject_Vectorcall;
+use crate::numpy_api::api;
 use crate::quick;
 use crate::slots::{self, answer, held, tried};
 use pyo3::ffi;
 use pyo3::prelude::*;
+use pyo3::types::{PyFloat, PyInt};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 /// `tp_call` as PyO3 made it.
@@ -63,6 +66,14 @@ pub unsafe extern "C" fn vectorcall(
             }
         }
     }
+    // Numbers alone are NumPy's: what its ufunc does with them takes less time than an array of them.
+    if names.is_null()
+        && n > 0
+        && (0..n).all(|i| is_number(&held(py, *args.add(i))))
+        && let Ok(numpy) = this.get().of_numpy_itself(py)
+    {
+        return PyObject_Vectorcall(numpy.as_ptr(), args, nargs, names);
+    }
     if let Kind::Product(Product::MatMul) = this.get().kind
         && n == 2
         && names.is_null()
@@ -71,6 +82,11 @@ pub unsafe extern "C" fn vectorcall(
         return answer(py, done);
     }
     call_in_full(callable, args, n, names)
+}
+
+/// A number of Python's or NumPy's.
+fn is_number(obj: &Bound<'_, PyAny>) -> bool {
+    obj.is_exact_instance_of::<PyFloat>() || obj.is_exact_instance_of::<PyInt>() || api(obj.py()).is_scalar(obj)
 }
 
 unsafe fn is_out_alone(names: *mut ffi::PyObject) -> bool {
