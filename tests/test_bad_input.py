@@ -280,8 +280,8 @@ def test_classes_derived_from_ours_are_refused_with_what_to_do():
 
 
 @pytest.mark.parametrize("make", ["zeros", "ones", "empty"])
-def test_more_than_the_machine_has_is_refused_in_the_call(make):
-    """An array that no memory holds is an error where it is asked for, not where it is read."""
-    for shape in ((10**6, 10**6), 2**41):
+def test_far_more_than_the_machine_has_is_refused_in_the_call(make):
+    """An array many times the memory is an error where it is asked for, not where it is read."""
+    for shape in ((10**7, 10**6), 2**43):
         with pytest.raises(MemoryError, match=r"Unable to allocate .* for an array with shape"):
             getattr(np, make)(shape)

@@ -4,6 +4,7 @@
 use crate::create;
 use crate::dispatch;
 use crate::handle::{self, NdArray};
+use crate::index;
 use crate::layout;
 use crate::numpy_api::api;
 use crate::object;
@@ -750,7 +751,7 @@ unsafe fn ones(py: Python<'_>, args: Objects<'_>, dtype: Option<DType>) -> Answe
 /// A new array of one value.
 fn uniform(py: Python<'_>, dtype: DType, shape: &Dims, value: i128) -> Answer {
     // One too big to have is refused elsewhere.
-    numloom_ir::view::checked_size(shape)?.checked_mul(dtype.size()).filter(|&n| n <= isize::MAX as usize)?;
+    numloom_ir::view::checked_size(shape)?.checked_mul(dtype.size()).filter(|&n| n <= index::most_bytes())?;
     let view = View::dense(dtype, shape, Order::C);
     Some(create::filled(py, view, Value::from_i128(dtype, value)).and_then(|made| handle::wrap(py, made)))
 }

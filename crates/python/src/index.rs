@@ -9,6 +9,7 @@ use numloom_ir::view::Order;
 use numloom_ir::{DType, View};
 use numloom_library::{Mode, Take};
 
+use numloom_runtime::memory::Memory;
 use numloom_runtime::{Array, MapOp, Operand, record};
 use pyo3::exceptions::{PyIndexError, PyOverflowError, PyTypeError};
 use pyo3::ffi;
@@ -290,6 +291,18 @@ pub fn gather(py: Python<'_>, x: &Array, plan: &Plan) -> PyResult<Array> {
 /// What a process can address at most; fewer bytes may still turn out not to be there.
 const ADDRESSABLE: usize = 1 << 47;
 
+/// How many times the machine's memory an array may have that need never be there as a whole.
+const PASSES: usize = 64;
+
+/// Arrays of more bytes are refused in the call, as NumPy refuses what the system does not promise.
+pub fn most_bytes() -> usize {
+    static MOST: std::sync::OnceLock<usize> = std::sync::OnceLock::new();
+    *MOST.get_or_init(|| match numloom_config::Machine::here().memory() {
+        Some(bytes) if Memory::Spill.capacity() == 0 => bytes.saturating_mul(PASSES).min(ADDRESSABLE),
+        _ => ADDRESSABLE,
+    })
+}
+
 /// NumPy's error for memory that is not there.
 fn no_memory(shape: &[usize], dtype: DType) -> PyErr {
     static CLASS: errors::NumpyClass = errors::NumpyClass::new("numpy._core._exceptions", "_ArrayMemoryError");
@@ -308,7 +321,7 @@ pub fn check_new_size(shape: &[usize], dtype: DType) -> PyResult<()> {
     }
     let bytes = numloom_ir::view::checked_size(shape).and_then(|n| n.checked_mul(dtype.size()));
     match bytes {
-        Some(n) if n <= ADDRESSABLE => Ok(()),
+        Some(n) if n <= most_bytes() => Ok(()),
         Some(n) if n <= isize::MAX as usize => Err(no_memory(shape, dtype)),
         _ => Err(PyValueError::new_err(
             "array is too big; `arr.size * arr.dtype.itemsize` is larger than the maximum possible size.",
