@@ -125,3 +125,9 @@ def test_a_warning_that_is_to_be_an_error_is_one_in_the_call(length):
         with pytest.raises(RuntimeWarning, match="divide by zero encountered in divide"):
             1 / x
     (x + 1).tolist()
+
+
+def test_casts_of_what_is_the_same_everywhere_are_heard_of():
+    text = "x = np.full(50_000, 1e300) * 2\ny = x.astype('i4')\nz = (np.ones(50_000) * np.nan).astype('i8')"
+    expected = [("invalid value encountered in cast", 2), ("invalid value encountered in cast", 3)]
+    assert heard(np, text)[0] == heard(numpy, text)[0] == expected

@@ -176,6 +176,17 @@ def test_float64_results_are_floats():
     assert json.dumps(x.item()) == "6.0"
 
 
+def test_a_number_to_come_is_written_and_averaged_as_numpys():
+    many = 100_000
+    for m in np, numpy:
+        means = [m.full(many, 1.5 + k).mean() for k in range(4)]
+        assert json.dumps({"mean": means[0], "all": means[1:]}) == '{"mean": 1.5, "all": [2.5, 3.5, 4.5]}'
+        assert statistics.mean(means) == 3.0 and statistics.stdev(means) == pytest.approx(1.2909944)
+        for number, name in (m.ones(many, "f4").mean(), "float32"), (m.ones(many, int).sum(), "int64"):
+            with pytest.raises(TypeError, match=f"Object of type {name} is not JSON serializable"):
+                json.dumps([number])
+
+
 def test_convergence_loop():
     """The shape of many programs: a while loop on a deferred norm."""
     m = np.full(30_000, 4.0)

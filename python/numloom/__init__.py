@@ -12,7 +12,7 @@ import sys as _sys
 
 import numpy
 
-from . import _array_type, _core, _methods, _mirror, _settings
+from . import _array_type, _core, _json, _methods, _mirror, _settings
 from . import _profile as _profiles
 from ._core import OutOfMemoryError, ndarray, ufunc
 from ._creation import (

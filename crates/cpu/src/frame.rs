@@ -117,11 +117,17 @@ impl Frame<'_> {
                 self.regs[r].ptr = row.ptrs[*o as usize];
             }
         }
+        let before = std::mem::take(&mut self.flags);
         for step in &self.program.uniform {
             if let Step::Call { f, ins, outs } = step {
                 self.call(1, *f, ins, outs);
             }
         }
+        if self.flags != 0 && self.watch.is_some() {
+            // For the first block of the row, which finds out who raised them.
+            loops::fp_raise(self.flags);
+        }
+        self.flags |= before;
     }
 
     #[inline]

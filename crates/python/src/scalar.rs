@@ -1,13 +1,14 @@
 //! `Scalar`: a 0-d result that may not be there yet. It answers like the NumPy scalar it stands for; what it
 //! does not know itself it asks that scalar, which forces the value.
 
-use crate::convert;
+use crate::{convert, create};
 use crate::handle::{self, Scalar};
 use crate::index::{Item, copy_as, parse};
 use crate::layout::CopyArg;
 use crate::numpy_api::api;
 use crate::protocols;
-use numloom_ir::{DType, Value};
+use numloom_ir::view::Order;
+use numloom_ir::{DType, Dims, Value, View};
 use pyo3::exceptions::{PyAttributeError, PyIndexError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyComplex, PyDict, PyTuple};
@@ -36,6 +37,13 @@ impl Scalar {
     #[classattr]
     #[allow(non_upper_case_globals)]
     const __array_priority__: f64 = -1_000_000.0;
+
+    /// Code that makes a number of the class of another, as `statistics.mean` does.
+    #[new]
+    fn new(value: &Bound<'_, PyAny>) -> PyResult<Scalar> {
+        let view = View::dense(DType::F64, &Dims::new(), Order::C);
+        Ok(Scalar { array: create::filled(value.py(), view, Value::from_f64(DType::F64, value.extract()?))? })
+    }
 
     /// NumPy's scalar type, so that `isinstance` holds for it and its bases.
     #[getter]
