@@ -160,8 +160,8 @@ DIFFERENCES = """\
   Where one part is zero and another beyond the range, the product is NaN; NumPy, which multiplies from the left, gives
   zero if the zero comes first.
 - A 0-d result that is still to come is a `numloom.Scalar`, in which C code finds no `float`: `time.sleep(x)`,
-  `datetime.timedelta(seconds=x)`, `decimal.Decimal(x)` and `numpy.timedelta64(x, "D")` want `float(x)` or `int(x)`. Its arithmetic
-  warns as that of arrays does ("in divide", not "in scalar divide"), and not about integers that overflow.
+  `datetime.timedelta(seconds=x)`, `decimal.Decimal(x)` and `numpy.timedelta64(x, "D")` want `float(x)` or `int(x)`. Its
+  arithmetic warns as that of arrays does ("in divide", not "in scalar divide"), and not about integers that overflow.
 - Matrices with NaN or infinity: `svd`, `eigh` and what is made of them raise `LinAlgError` or give NaN, where LAPACK at
   times leaves finite numbers. Products of matrices warn of overflow as NumPy's do, `einsum` of nothing.
 - Words about the names and the number of arguments of a method are Python's own for a class in Rust:
