@@ -270,16 +270,28 @@ LONG_PRODUCTS = {
     "single": beyond_the_range(200_000, 1e3, -1e-3).astype("f4"),
 }
 
+PRODUCTS = {
+    "prod": lambda m, x: x.prod(),
+    "cumprod": lambda m, x: m.cumprod(x),
+    "prod from": lambda m, x: m.prod(x, initial=-2.5),
+    "rows": lambda m, x: m.stack([x, x[::-1], x * 0.5]).prod(axis=1),
+    "rows from": lambda m, x: m.prod(m.stack([x, x[::-1]]), axis=1, keepdims=True, initial=-2.5),
+    "columns": lambda m, x: m.stack([x, x[::-1], 2 * x] * 4, axis=1).prod(axis=0),
+    "few columns": lambda m, x: m.multiply.reduce(m.stack([x, x[::-1]], axis=1)),
+    "both": lambda m, x: m.stack([x[:-1].reshape(-1, 9), x[1:].reshape(-1, 9)])[:, :, ::-1].prod(axis=(1, 2))
+    if len(x) % 9 == 1
+    else x.prod(),
+}
+
 
 @pytest.mark.parametrize("name", LONG_PRODUCTS)
-@pytest.mark.parametrize("of", ["prod", "cumprod", "prod from"])
+@pytest.mark.parametrize("of", PRODUCTS)
 def test_a_product_of_parts_is_the_one_from_the_left(name, of):
     def told(m):
         x = m.array(LONG_PRODUCTS[name])
         with warnings.catch_warnings(record=True) as heard:
             warnings.simplefilter("always")
-            made = m.cumprod(x) if of == "cumprod" else m.prod(x, initial=-2.5) if of == "prod from" else x.prod()
-            made = numpy.asarray(made)
+            made = numpy.asarray(PRODUCTS[of](m, x))
         return made, {str(w.message) for w in heard}
 
     (made, heard), (expected, said) = told(np), told(numpy)

@@ -156,9 +156,9 @@ DIFFERENCES = """\
   with AVX-512, NumPy's vector loops for floats skip all but the last along contiguous axes:
   `power.reduce([2., 3., 2.])` is 4 there instead of 64.
 - Sums of halves are accumulated in single precision everywhere; NumPy does so for contiguous axes only.
-- Products along an axis of more than 512 elements are made of parts (those of whole arrays come out as from the left).
-  Where one part is zero and another beyond the range, the product is NaN; NumPy, which multiplies from the left, gives
-  zero if the zero comes first.
+- Products of more than 512 elements under a mask (`where=`), and those on a GPU, are made of parts. Where one part is
+  zero and another beyond the range, the product is NaN; NumPy, which multiplies from the left, gives zero if the zero
+  comes first.
 - A 0-d result that is still to come is a `numloom.Scalar`, in which C code finds no `float`: `time.sleep(x)`,
   `datetime.timedelta(seconds=x)`, `decimal.Decimal(x)` and `numpy.timedelta64(x, "D")` want `float(x)` or `int(x)`. Its
   arithmetic warns as that of arrays does ("in divide", not "in scalar divide"), and not about integers that overflow.

@@ -8,7 +8,7 @@ use crate::scratch::Scratch;
 use crate::walk::{Walk, ensure, ensure_operands, piece, pieces};
 use crate::{Args, LibraryError, LibraryOp, RawView};
 use numloom_ir::{DType, Value};
-use numloom_loops::fp_clear;
+use numloom_loops::{fp_clear, fp_raise, fp_status};
 use smallvec::{SmallVec, smallvec};
 use std::mem::MaybeUninit;
 use std::ops::Range;
@@ -113,7 +113,8 @@ pub(crate) fn carried<T: Element>(before: T, product: T, passage: Passage, again
     stays.unwrap_or_else(|| again(before))
 }
 
-/// The product of all elements, cast to the output's type as they are read; one element of output.
+/// Products over axes, cast to the output's type as they are read: the output has the input's shape, with extent 1 along
+/// these axes. A single product is made in parallel parts, several of them side by side.
 #[derive(Default)]
 pub struct Product {
     /// Folded in first, in the output's type.
@@ -130,9 +131,49 @@ impl Product {
     fn check(&self, args: &Args) -> Result<usize, LibraryError> {
         let name = self.name();
         ensure_operands(args, 1, 1, name)?;
-        let fits = self.initial.is_none_or(|v| v.dtype == args.outs[0].dtype);
-        ensure(args.outs[0].size() == 1 && args.ins[0].size() > 0 && fits, name, "operands do not fit")?;
-        Ok(args.ins[0].size())
+        let (x, out) = (&args.ins[0], &args.outs[0]);
+        let mut extents = x.shape.iter().zip(&out.shape);
+        let fits = out.size() == 1 || x.shape.len() == out.shape.len() && extents.all(|(&n, &m)| m == n || m == 1);
+        let begins = self.initial.is_none_or(|v| v.dtype == out.dtype);
+        ensure(fits && begins && x.size() > 0, name, "operands do not fit")?;
+        Ok(x.size())
+    }
+
+    fn initial<T: Element>(&self) -> Option<T> {
+        // SAFETY: of the output's type, which `check` saw to.
+        self.initial.map(|v| unsafe { (v.bytes.as_ptr() as *const T).read_unaligned() })
+    }
+
+    /// Some of several products.
+    unsafe fn run_lanes<T: Element>(&self, args: &Args, lanes: Range<usize>) -> Result<(), LibraryError> {
+        let (x, out) = (&args.ins[0], &args.outs[0]);
+        let reduced = |axis: &usize| out.shape[*axis] != x.shape[*axis];
+        let axes = || (0..x.shape.len()).filter(reduced);
+        let mut lane = RawView {
+            ptr: x.ptr,
+            dtype: x.dtype,
+            shape: axes().map(|a| x.shape[a]).collect(),
+            strides: axes().map(|a| x.strides[a]).collect(),
+        };
+        let mut walk = Walk::new(&out.shape, [&x.strides, &out.strides]);
+        walk.seek(lanes.start);
+        for _ in lanes {
+            lane.ptr = x.ptr.offset(walk.offsets[0]);
+            let product = self.of_lane::<T>(&lane)?;
+            (out.ptr.offset(walk.offsets[1]) as *mut T).write_unaligned(product);
+            walk.step();
+        }
+        Ok(())
+    }
+
+    unsafe fn of_lane<T: Element>(&self, lane: &RawView) -> Result<T, LibraryError> {
+        let (n, heard) = (lane.size(), fp_status());
+        let product = of_part::<T>(lane, 0..n)?;
+        let total = self.initial::<T>().map_or(product, |before| before.mul(product));
+        // What went beyond the range on the way need not do so from the left.
+        fp_clear();
+        fp_raise(heard);
+        if in_range(product) && in_range(total) { Ok(total) } else { from_left(lane, self.initial(), 0..n) }
     }
 
     unsafe fn run_typed<T: Element>(
@@ -153,7 +194,7 @@ impl Product {
             fp_clear();
             return Ok(());
         }
-        let mut total = self.initial.map(|v| (v.bytes.as_ptr() as *const T).read_unaligned());
+        let mut total = self.initial::<T>();
         for part in 0..parts {
             let (product, seen) = (*products.add(part), *passages.add(part));
             let range = || piece(n, parts, part);
@@ -211,6 +252,11 @@ unsafe fn from_left<T: Element>(x: &RawView, before: Option<T>, range: Range<usi
     Ok(total.unwrap_or(T::ZERO))
 }
 
+/// Tiles of several products of `n` elements in all.
+fn lane_tiles(n: usize, lanes: usize) -> usize {
+    pieces(n, PART).min(lanes)
+}
+
 impl LibraryOp for Product {
     fn name(&self) -> &'static str {
         "prod"
@@ -221,11 +267,18 @@ impl LibraryOp for Product {
     }
 
     fn phases(&self, args: &Args) -> SmallVec<[usize; 4]> {
-        self.check(args).map_or(smallvec![1], |n| smallvec![pieces(n, PART), 1])
+        match self.check(args) {
+            Ok(n) if args.outs[0].size() == 1 => smallvec![pieces(n, PART), 1],
+            Ok(n) => smallvec![lane_tiles(n, args.outs[0].size())],
+            Err(_) => smallvec![1],
+        }
     }
 
     unsafe fn run(&self, args: &Args, phase: usize, tile: usize) -> Result<(), LibraryError> {
-        let n = self.check(args)?;
-        with_type!(args.outs[0].dtype, T => self.run_typed::<T>(args, n, phase, tile))
+        let (n, lanes) = (self.check(args)?, args.outs[0].size());
+        with_type!(args.outs[0].dtype, T => match lanes {
+            1 => self.run_typed::<T>(args, n, phase, tile),
+            _ => self.run_lanes::<T>(args, piece(lanes, lane_tiles(n, lanes), tile)),
+        })
     }
 }

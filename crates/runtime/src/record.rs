@@ -392,7 +392,7 @@ pub fn reduce(
     }
     let elements = if input.symbol().is_some() { UNSIZED } else { input.view.size() };
     if mask.is_none() && is_long_product(op, lp, input, out) {
-        return long_product(input, out, initial, elements, at);
+        return long_product(op, lp, input, axes, out, initial, at);
     }
     let ins = [Operand::Array(input)];
     let at_once = if out.view.size() == 1 { prompt::gives_value(elements) } else { prompt::runs_at_once(elements) };
@@ -414,32 +414,46 @@ pub fn reduce(
 /// Elements of a product that a loop makes as NumPy does, whatever they are.
 const SHORT_PRODUCT: usize = 512;
 
-/// Whether this is the product of so many floats that parts of it may go beyond the range.
+/// Columns that are worth multiplying row by row.
+const MANY_COLUMNS: usize = 8;
+
+/// Whether these are products of so many floats that parts of them may go beyond the range.
 fn is_long_product(op: ScalarOp, lp: u8, input: &Array, out: &Array) -> bool {
     let dtype = op.loops()[lp as usize].outs()[0];
     op == ScalarOp::Multiply
         && matches!(dtype, DType::F32 | DType::F64 | DType::C64 | DType::C128)
         && out.view.dtype == dtype
-        && out.view.size() == 1
         && input.symbol().is_none()
-        && input.view.size() > SHORT_PRODUCT
+        && input.view.size() > SHORT_PRODUCT.saturating_mul(out.view.size())
         && !reserved::are_gpus()
 }
 
 fn long_product(
+    op: ScalarOp,
+    lp: u8,
     input: &Array,
+    axes: &[usize],
     out: &Array,
     initial: Option<Value>,
-    elements: usize,
     at: impl FnOnce() -> Provenance,
 ) -> Result<u8> {
-    let op = numloom_library::Product::new(initial);
-    if prompt::gives_value(elements) && inline::is_free(elements, std::iter::once(input), &[out]) {
+    // Columns that lie side by side are multiplied row by row.
+    let step = |axis: usize| input.view.strides[axis].unsigned_abs();
+    let beside = |a: &usize| (0..input.view.ndim()).any(|k| out.view.shape[k] >= MANY_COLUMNS && step(k) < step(*a));
+    let op: Box<dyn LibraryOp> = match axes {
+        [axis] if beside(axis) => Box::new(numloom_library::ReduceLeft::new(op, lp, *axis, initial)),
+        _ => Box::new(numloom_library::Product::new(initial)),
+    };
+    let (elements, is_value) = (input.view.size(), out.view.size() == 1);
+    let at_once = if is_value { prompt::gives_value(elements) } else { prompt::runs_at_once(elements) };
+    if at_once && inline::is_free(elements, std::iter::once(input), &[out]) {
         inline::counted(op.name());
-        prompt::value();
-        return run_library(&op, &[input], &[out]);
+        if is_value {
+            prompt::value();
+        }
+        return run_library(&*op, &[input], &[out]);
     }
-    library(Box::new(op), &[input], &[out], at)
+    library(op, &[input], &[out], at)
 }
 
 /// The result goes to a new array first, because the output overlaps the input.
