@@ -77,6 +77,25 @@ pub(crate) fn one_after_another(a: Passage, b: Passage) -> Passage {
     (a | b) & !ODD | (a ^ b) & ODD
 }
 
+/// A zero or an infinity times what is not known but for this of it, if it stays what it is.
+fn stays<T: Element>(x: T, seen: Passage) -> Option<T> {
+    macro_rules! real {
+        ($f:ty) => {{
+            // SAFETY: of this type.
+            let x = unsafe { (&raw const x as *const $f).read_unaligned() };
+            let stays = x == 0.0 && seen & (INFINITE | NAN) == 0 || x.is_infinite() && seen & (ZERO | NAN) == 0;
+            let signed: $f = if seen & ODD != 0 { -x } else { x };
+            // SAFETY: of this type.
+            stays.then(|| unsafe { (&raw const signed as *const T).read_unaligned() })
+        }};
+    }
+    match T::DTYPE {
+        DType::F32 => real!(f32),
+        DType::F64 => real!(f64),
+        _ => None,
+    }
+}
+
 /// The product of all before a part with the part, whose own product and passage are given; `again` makes it element by
 /// element. The passage need not be known of a product in range: then there is neither a zero nor anything infinite.
 pub(crate) fn carried<T: Element>(before: T, product: T, passage: Passage, again: impl FnOnce(T) -> T) -> T {
@@ -87,29 +106,12 @@ pub(crate) fn carried<T: Element>(before: T, product: T, passage: Passage, again
     if in_range(before) && in_range(product) && in_range(before.mul(product)) {
         return before.mul(product);
     }
-    macro_rules! real {
-        ($f:ty) => {{
-            // SAFETY: of this type.
-            let x = unsafe { (&raw const before as *const $f).read_unaligned() };
-            let sign: $f = if in_range(product) {
-                unsafe { (&raw const product as *const $f).read_unaligned() }.signum()
-            } else if passage & ODD != 0 {
-                -1.0
-            } else {
-                1.0
-            };
-            let seen = if in_range(product) { 0 } else { passage };
-            let stays = x == 0.0 && seen & (INFINITE | NAN) == 0 || x.is_infinite() && seen & (ZERO | NAN) == 0;
-            let signed = x * sign;
-            // SAFETY: of this type.
-            stays.then(|| unsafe { (&raw const signed as *const T).read_unaligned() })
-        }};
-    }
-    let stays = match T::DTYPE {
-        DType::F32 => real!(f32),
-        DType::F64 => real!(f64),
-        _ => None,
+    let seen = match in_range(product) {
+        true if product.below(T::ZERO) => ODD,
+        true => 0,
+        false => passage,
     };
+    let stays = stays(before, seen);
     stays.unwrap_or_else(|| again(before))
 }
 
@@ -246,6 +248,11 @@ unsafe fn passage_of<T: Element>(x: &RawView, range: Range<usize>) -> Result<Pas
 unsafe fn from_left<T: Element>(x: &RawView, before: Option<T>, range: Range<usize>) -> Result<T, LibraryError> {
     let mut total = before;
     blocks::<T>(x, range, |block| {
+        let kept = total.filter(|&t| !in_range(t)).and_then(|t| stays(t, passage(block.as_ptr(), block.len())));
+        if kept.is_some() {
+            total = kept;
+            return;
+        }
         let first = total.map_or(block[0], |t| t.mul(block[0]));
         total = Some(block[1..].iter().fold(first, |t, &x| t.mul(x)));
     })?;

@@ -24,7 +24,7 @@ pub struct ReduceLeft {
 }
 
 /// Folds that run side by side, which is also a tile.
-const COLUMNS: usize = 256;
+const COLUMNS: usize = 1024;
 
 /// Fewer columns than these are folded one by one, along the axis.
 const NARROW: usize = 8;
