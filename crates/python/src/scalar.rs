@@ -1,12 +1,12 @@
 //! `Scalar`: a 0-d result that may not be there yet. It answers like the NumPy scalar it stands for; what it
 //! does not know itself it asks that scalar, which forces the value.
 
-use crate::{convert, create};
 use crate::handle::{self, Scalar};
 use crate::index::{Item, copy_as, parse};
 use crate::layout::CopyArg;
 use crate::numpy_api::api;
 use crate::protocols;
+use crate::{convert, create};
 use numloom_ir::view::Order;
 use numloom_ir::{DType, Dims, Value, View};
 use pyo3::exceptions::{PyAttributeError, PyIndexError, PyTypeError};
