@@ -219,7 +219,8 @@ pub trait LibraryOp: Send + Sync {
         Form::Other
     }
 
-    /// Whether an input may be the same memory as an output (otherwise the runtime copies it first).
+    /// Whether an input may be an output, element by element (otherwise, and where they overlap in another way, the runtime
+    /// copies it first).
     fn in_place(&self) -> bool {
         false
     }

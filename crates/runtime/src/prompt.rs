@@ -11,6 +11,8 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 const MIDDLING: usize = 8;
 /// The same of light operations where results are wanted at once: two threads would not make up for the task.
 const WAITED: usize = 32;
+/// The same of those that give one value, which read and do not write.
+const READ: usize = 64;
 /// Operations between two sync points that are few.
 const FEW: u32 = 4;
 /// Sync points with few operations before them, one after another, that make a habit.
@@ -65,7 +67,7 @@ pub fn most() -> usize {
 /// The most elements of operations that ever run at once.
 #[inline]
 pub fn most_ever() -> usize {
-    numloom_config::current().inline_size.saturating_mul(WAITED)
+    numloom_config::current().inline_size.saturating_mul(READ)
 }
 
 /// The program waits for a result.
@@ -102,7 +104,9 @@ pub fn light_runs_at_once(elements: usize) -> bool {
 /// and to fetch the value would take as long.
 #[inline]
 pub fn gives_value(elements: usize) -> bool {
-    elements <= numloom_config::current().inline_size || is_middling(elements)
+    elements <= numloom_config::current().inline_size
+        || is_middling(elements)
+        || is_within(elements, READ) && wants_results()
 }
 
 /// Whether sync points have followed one another closely for a while.

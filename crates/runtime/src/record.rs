@@ -478,9 +478,8 @@ fn clashes_any(a: &Array, out: &Array) -> bool {
 
 /// Runs or records a library operation.
 pub fn library(op: Box<dyn LibraryOp>, ins: &[&Array], outs: &[&Array], at: impl FnOnce() -> Provenance) -> Result<u8> {
-    if !op.in_place()
-        && let Some(k) = ins.iter().position(|a| outs.iter().any(|o| clashes_any(a, o)))
-    {
+    let in_place = |a: &Array, o: &Array| op.in_place() && a.view == o.view;
+    if let Some(k) = ins.iter().position(|a| outs.iter().any(|o| clashes_any(a, o) && !in_place(a, o))) {
         return library_through_copy(op, ins, outs, k, at());
     }
     if reserved::devices() > 0

@@ -53,11 +53,14 @@ pub fn is_light(op: MapOp) -> bool {
     arithmetic || comparison || matches!(op, LogicalAnd | LogicalOr | LogicalNot | BitwiseAnd | BitwiseOr | Invert)
 }
 
+/// Elements of vectors whose products tasks add up in one go, too.
+const WHOLE_DOT: usize = 1 << 16;
+
 /// The dot product of two small vectors of doubles or singles.
 pub fn dot(a: &Array, b: &Array) -> Option<Value> {
     let _still = spill::inline();
     let (dtype, n) = (a.view.dtype, a.view.size());
-    if a.view.ndim() != 1 || b.view.shape != a.view.shape || n == 0 || !prompt::gives_value(n) {
+    if a.view.ndim() != 1 || b.view.shape != a.view.shape || n == 0 || n > WHOLE_DOT || !prompt::gives_value(n) {
         return None;
     }
     let x = lines::run(a, dtype, &a.view.shape, 0)?;
