@@ -27,9 +27,15 @@ pub unsafe fn store_rank(rank: usize, view: &RawView) -> Result<(), LibraryError
 /// The outputs are x, the sums of the squares of what is left (a column each), the rank and the singular values.
 pub unsafe fn lstsq(call: &Call<'_>) -> Result<(), LibraryError> {
     typed!(call.outs[0].dtype, T => {
-        let (a, b) = (load::<T>(&call.ins[0]), load::<T>(&call.ins[1]));
-        if !(is_finite(a.as_ref()) && is_finite(b.as_ref())) {
+        let (a, mut b) = (load::<T>(&call.ins[0]), load::<T>(&call.ins[1]));
+        if !is_finite(a.as_ref()) {
             return failed(NOT_CONVERGED);
+        }
+        // What is infinite on the right has no solution.
+        for j in 0..b.ncols() {
+            if !is_finite(b.as_ref().subcols(j, 1)) {
+                b.as_mut().subcols_mut(j, 1).fill(T::from_parts(f64::NAN, 0.0));
+            }
         }
         let ((m, n), columns) = (a.shape(), b.ncols());
         let size = rows_and_columns(&call.outs[3]).0;

@@ -220,6 +220,12 @@ pub fn is_finite<T: Field>(a: MatRef<'_, T>) -> bool {
     })
 }
 
+/// Whether some element is NaN.
+pub fn has_nan<T: Field>(a: MatRef<'_, T>) -> bool {
+    let is_nan = |(re, im): (f64, f64)| re.is_nan() || im.is_nan();
+    (0..a.ncols()).any(|j| (0..a.nrows()).any(|i| is_nan(a[(i, j)].parts())))
+}
+
 /// Zeros, apart from one triangle with its diagonal.
 pub fn keep_triangle<T: Field>(mut a: MatMut<'_, T>, lower: bool) {
     let (m, n) = (a.nrows(), a.ncols());

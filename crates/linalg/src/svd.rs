@@ -1,7 +1,7 @@
 //! Singular values and vectors.
 
 use crate::batch::Call;
-use crate::matrix::{Field, failed, is_finite, load, rows_and_columns, store, store_run, typed};
+use crate::matrix::{Field, failed, has_nan, is_finite, load, rows_and_columns, store, store_run, typed};
 use crate::scale;
 use faer::diag::Diag;
 use faer::dyn_stack::{MemBuffer, MemStack};
@@ -20,8 +20,17 @@ pub fn factor<T: Field>(
     let (m, n) = a.shape();
     let size = m.min(n);
     let mut values = Diag::<T>::zeros(size);
-    if !is_finite(a.as_ref()) {
+    if has_nan(a.as_ref()) {
         return failed(NOT_CONVERGED);
+    }
+    if !is_finite(a.as_ref()) {
+        let nan = T::from_parts(f64::NAN, 0.0);
+        if let Some((u, v)) = vectors {
+            u.as_mut().fill(nan);
+            v.as_mut().fill(nan);
+        }
+        values.column_vector_mut().fill(nan);
+        return Ok(values);
     }
     let e = scale::moderate(a);
     let (u, v) = vectors.unzip();

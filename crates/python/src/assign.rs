@@ -63,6 +63,22 @@ pub fn source(obj: &Bound<'_, PyAny>, dtype: DType) -> PyResult<Source> {
     }
 }
 
+/// The same for selected elements, to which NumPy casts its numbers as it does arrays, whatever that loses.
+fn selected_source(obj: &Bound<'_, PyAny>, dtype: DType) -> PyResult<Source> {
+    if let Some(s) = handle::as_scalar(obj) {
+        return Ok(Source::Array(s.borrow().array.clone()));
+    }
+    if api(obj.py()).is_scalar(obj)
+        && let Ok(arg @ Arg::Value(v)) = convert::arg(obj)
+    {
+        return match exact(&arg, dtype) {
+            Some(v) => Ok(Source::Value(v)),
+            None => Ok(Source::Array(convert::constant(obj.py(), v)?)),
+        };
+    }
+    source(obj, dtype)
+}
+
 /// A list or the like, whose elements are assigned one by one.
 fn is_plain_sequence(value: &Bound<'_, PyAny>) -> PyResult<bool> {
     let numpy = api(value.py());
@@ -144,7 +160,10 @@ fn set_native(py: Python<'_>, x: &Array, index: &Bound<'_, PyAny>, value: &Bound
     let (items, _) = index::parse(index)?;
     let dtype = x.view.dtype;
     if let Some(mask) = index::whole_mask(&items, x) {
-        return set_masked(py, x, &mask, source(value, dtype)?);
+        let (from, by_mask) = (selected_source(value, dtype)?, matches!(items.as_slice(), [Item::Mask(_)]));
+        if by_mask || !matches!(&from, Source::Array(a) if a.view.ndim() > 1) {
+            return set_masked(py, x, &mask, from, by_mask);
+        }
     }
     if let [Item::Mask(mask)] = items.as_slice()
         && set_leading(py, x, mask, value)?
@@ -155,7 +174,7 @@ fn set_native(py: Python<'_>, x: &Array, index: &Bound<'_, PyAny>, value: &Bound
         check_flag_values(py, *on, &source(value, dtype)?)?;
     }
     let plan = index::plan(py, &x.view, &items)?;
-    let Some(view) = plan.basic() else { return scatter(py, x, &plan, source(value, dtype)?) };
+    let Some(view) = plan.basic() else { return scatter(py, x, &plan, selected_source(value, dtype)?) };
     let dest = x.with_view(view.clone());
     match source(value, dtype) {
         Ok(Source::Array(a)) if a.view.ndim() > view.ndim() && (plan.is_element || is_plain_sequence(value)?) => {
@@ -199,23 +218,23 @@ pub fn store(py: Python<'_>, dest: &Array, from: Source, mask: Option<&Array>) -
         Source::Value(v) => record::map(MapOp::Copy, &[Operand::Value(v)], &[dest], mask, at),
         Source::Array(mut a) => {
             errors::resolve(py, &mut a)?;
-            warn_complex(py, a.view.dtype, dest.view.dtype)?;
             let view = drop_leading_ones(&a.view, dest.view.ndim());
             if view.broadcast_to(&dest.view.shape).is_none() {
                 return Err(PyValueError::new_err(format!(
                     "could not broadcast input array from shape {} into shape {}",
-                    shape_text(&a.view.shape),
+                    shape_text(&view.shape),
                     shape_text(&dest.view.shape)
                 )));
             }
+            warn_complex(py, a.view.dtype, dest.view.dtype)?;
             record::map(MapOp::Copy, &[Operand::Array(&a.with_view(view))], &[dest], mask, at)
         }
     };
     watch.finish(flags.map_err(|e| errors::raise(py, e))?, "cast", dest)
 }
 
-/// `x[mask] = from` for a mask of x's own shape.
-fn set_masked(py: Python<'_>, x: &Array, mask: &Array, from: Source) -> PyResult<()> {
+/// `x[mask] = from` for a mask of x's own shape, or for the places of its trues.
+fn set_masked(py: Python<'_>, x: &Array, mask: &Array, from: Source, by_mask: bool) -> PyResult<()> {
     let Source::Array(values) = from else { return store(py, x, from, Some(mask)) };
     let ndim = values.view.ndim();
     if ndim == 0 {
@@ -226,7 +245,7 @@ fn set_masked(py: Python<'_>, x: &Array, mask: &Array, from: Source) -> PyResult
     }
     warn_complex(py, values.view.dtype, x.view.dtype)?;
     let same = values.symbol().is_some() && record::same_mask(&values, mask);
-    let values = if same { values } else { fit_to_mask(py, mask, values)? };
+    let values = if same { values } else { fit_to_mask(py, mask, values, by_mask)? };
     if !same && values.view.ndim() == 0 {
         return store(py, x, Source::Array(values), Some(mask));
     }
@@ -239,7 +258,7 @@ const COUNTED_HERE: usize = 4096;
 const REMEMBERED: usize = 1 << 16;
 
 /// Values as many as the mask has trues; 0-d when one stands for all.
-fn fit_to_mask(py: Python<'_>, mask: &Array, mut values: Array) -> PyResult<Array> {
+fn fit_to_mask(py: Python<'_>, mask: &Array, mut values: Array, by_mask: bool) -> PyResult<Array> {
     errors::resolve(py, &mut values)?;
     let n = values.view.shape[0];
     if n == 1 {
@@ -247,10 +266,11 @@ fn fit_to_mask(py: Python<'_>, mask: &Array, mut values: Array) -> PyResult<Arra
         return Ok(values.with_view(one));
     }
     let count = count_trues(py, mask)?;
-    if n != count {
-        return Err(wrong_count(n, count));
+    match n == count {
+        true => Ok(values),
+        false if by_mask => Err(wrong_count(n, count)),
+        false => Err(not_broadcast(&[n], &[count])),
     }
-    Ok(values)
 }
 
 fn too_many_dimensions(ndim: usize) -> PyErr {
@@ -262,6 +282,14 @@ fn too_many_dimensions(ndim: usize) -> PyErr {
 fn wrong_count(n: usize, count: usize) -> PyErr {
     PyValueError::new_err(format!(
         "NumPy boolean array indexing assignment cannot assign {n} input values to the {count} output values where the mask is true"
+    ))
+}
+
+fn not_broadcast(values: &[usize], result: &[usize]) -> PyErr {
+    PyValueError::new_err(format!(
+        "shape mismatch: value array of shape {} could not be broadcast to indexing result of shape {}",
+        shape_text(values),
+        shape_text(result)
     ))
 }
 
@@ -303,7 +331,7 @@ fn set_leading(py: Python<'_>, x: &Array, mask: &Array, value: &Bound<'_, PyAny>
     if mask.symbol().is_some() || lead > x.view.ndim() || mask.view.shape[..] != x.view.shape[..lead] {
         return Ok(false);
     }
-    let from = source(value, x.view.dtype)?;
+    let from = selected_source(value, x.view.dtype)?;
     if let Source::Array(a) = &from {
         let rest = &x.view.shape[lead..];
         if a.symbol().is_some() || drop_leading_ones(&a.view, rest.len()).broadcast_to(rest).is_none() {
@@ -332,11 +360,7 @@ fn scatter(py: Python<'_>, x: &Array, plan: &Plan, from: Source) -> PyResult<()>
         }
     };
     let Some(spread) = drop_leading_ones(&values.view, result.len()).broadcast_to(&result) else {
-        return Err(PyValueError::new_err(format!(
-            "shape mismatch: value array of shape {} could not be broadcast to indexing result of shape {}",
-            shape_text(&values.view.shape),
-            shape_text(&result)
-        )));
+        return Err(not_broadcast(&values.view.shape, &result));
     };
     if !plan.has_picked() {
         let dest = plan.flagged().unwrap_or_else(|| x.view.clone());

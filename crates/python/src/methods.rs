@@ -167,7 +167,14 @@ impl NdArray {
             // Another dtype: the array stays NumPy's.
             Err(e) if errors::is_unsupported(py, &e) => Ok(made.unbind()),
             shared => {
-                let (array, writeable) = shared?;
+                let (mut array, mut writeable) = shared?;
+                if let Some(owner) = buffer.and_then(handle::as_ndarray) {
+                    // A view of the array, so that work on both keeps its order.
+                    let (at, owned) = (array.store.ptr() as usize + array.view.offset, handle::sized(owner)?);
+                    let offset = at - owned.store.ptr() as usize;
+                    array = owned.with_view(View { offset, ..array.view.clone() });
+                    writeable &= owner.borrow().writeable;
+                }
                 let base = buffer.map(|b| b.clone().unbind());
                 Ok(Py::new(py, NdArray { array, writeable, base, exported: None })?.into_any())
             }

@@ -62,14 +62,18 @@ pub const LIGHT: usize = 8;
 
 /// How many elements a library operation counts as when it is decided whether it runs at once. A matrix that a vector is
 /// multiplied with is read once, as fast as memory goes: a task of its own would take longer, for a small one always, for a
-/// middling one where its result is waited for.
+/// middling one where its result is waited for. Of an array that is indexed, what is chosen counts.
 pub fn weight(op: &dyn LibraryOp, ins: &[&Array], outs: &[&Array], elements: usize) -> usize {
     let most = numloom_config::current().inline_size;
-    if elements <= most || !matches!(op.form(), Form::MatMul) {
+    if elements <= most {
         return elements;
     }
-    let (left, out) = (&ins[0].view, &outs[0].view);
-    if is_matvec(&left.shape, &out.shape, out.dtype) { elements / LIGHT } else { elements }
+    match op.form() {
+        Form::MatMul if is_matvec(&ins[0].view.shape, &outs[0].view.shape, outs[0].view.dtype) => elements / LIGHT,
+        Form::Take { .. } => elements.saturating_sub(ins[0].view.size()),
+        Form::Put { .. } => elements.saturating_sub(outs[0].view.size()),
+        _ => elements,
+    }
 }
 
 /// Puts the product of a matrix and a vector into the device's stream.

@@ -391,7 +391,7 @@ pub fn reduce(
         return reduce_through_copy(op, lp, input, axes, out, mask, initial, at());
     }
     let elements = if input.symbol().is_some() { UNSIZED } else { input.view.size() };
-    if mask.is_none() && is_long_product(op, lp, input, out) {
+    if mask.is_none() && is_long_product(op, lp, input, out, initial) {
         return long_product(op, lp, input, axes, out, initial, at);
     }
     let ins = [Operand::Array(input)];
@@ -418,13 +418,15 @@ const SHORT_PRODUCT: usize = 512;
 const MANY_COLUMNS: usize = 8;
 
 /// Whether these are products of so many floats that parts of them may go beyond the range.
-fn is_long_product(op: ScalarOp, lp: u8, input: &Array, out: &Array) -> bool {
+fn is_long_product(op: ScalarOp, lp: u8, input: &Array, out: &Array, initial: Option<Value>) -> bool {
+    // What they begin with comes first, too: zero times all others is zero.
+    let begins = initial.is_some_and(|v| v != Value::from_i128(v.dtype, 1)) && input.view.size() > 0;
     let dtype = op.loops()[lp as usize].outs()[0];
     op == ScalarOp::Multiply
         && matches!(dtype, DType::F32 | DType::F64 | DType::C64 | DType::C128)
         && out.view.dtype == dtype
         && input.symbol().is_none()
-        && input.view.size() > SHORT_PRODUCT.saturating_mul(out.view.size())
+        && (begins || input.view.size() > SHORT_PRODUCT.saturating_mul(out.view.size()))
         && !reserved::are_gpus()
 }
 

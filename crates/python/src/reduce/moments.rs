@@ -155,12 +155,20 @@ impl<'py> Moments<'py> {
     ) -> Native<Moments<'py>> {
         let py = x.py();
         let input = input(x)?;
+        let (dtype, out) = (convert::dtype_option(given(dtype))?, reduction_out(given(out))?);
+        let types = mean_types(input.view.dtype, dtype, spread);
+        // NumPy sums in the output's type, and rounds a variance to whole numbers where it is told to.
+        let natural = if spread && types.1.is_complex() { types.1.real() } else { types.1 };
+        let other_out = out.as_ref().is_some_and(|o| o.borrow().array.view.dtype != natural);
+        if other_out || spread && dtype.is_some_and(|d| d.is_complex() || !d.is_inexact()) {
+            return Err(Stop::ToNumpy);
+        }
         Ok(Moments {
             axes: strict_axes(py, given(axis), input.view.ndim())?,
             keepdims: flag(keepdims.as_ref())?,
             mask: reduction_mask(place.as_ref(), &input)?,
-            out: reduction_out(given(out))?,
-            types: mean_types(input.view.dtype, convert::dtype_option(given(dtype))?, spread),
+            out,
+            types,
             input,
         })
     }

@@ -181,12 +181,15 @@ fn initial_value(op: ScalarOp, dtype: DType, input: &Array, f: &Fold<'_>) -> Nat
     // An axis of nothing raises even where the result has no elements.
     let nothing_to_fold = f.axes.iter().any(|&a| input.view.shape[a] == 0);
     let needed = nothing_to_fold || f.mask.is_some();
+    // NumPy refuses what an integer does not hold.
+    let held = |v: Value| match dtype.is_integer() && (v.dtype.is_inexact() || v.cast(dtype).to_i128() != v.to_i128()) {
+        true => Err(Stop::ToNumpy),
+        false => Ok(Some(v.cast(dtype))),
+    };
     match &f.initial {
+        Initial::Given(Input::Value(v)) => held(*v),
         Initial::Given(v) => match v.array() {
-            Some(a) if a.view.ndim() == 0 => {
-                let value = Python::attach(|py| convert::value_of(py, a))?;
-                Ok(Some(value.cast(dtype)))
-            }
+            Some(a) if a.view.ndim() == 0 => held(Python::attach(|py| convert::value_of(py, a))?),
             Some(_) => Err(Stop::ToNumpy),
             None => v.value(dtype).map(Some),
         },
