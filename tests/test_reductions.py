@@ -278,9 +278,11 @@ PRODUCTS = {
     "rows from": lambda m, x: m.prod(m.stack([x, x[::-1]]), axis=1, keepdims=True, initial=-2.5),
     "columns": lambda m, x: m.stack([x, x[::-1], 2 * x] * 4, axis=1).prod(axis=0),
     "few columns": lambda m, x: m.multiply.reduce(m.stack([x, x[::-1]], axis=1)),
-    "both": lambda m, x: m.stack([x[:-1].reshape(-1, 9), x[1:].reshape(-1, 9)])[:, :, ::-1].prod(axis=(1, 2))
-    if len(x) % 9 == 1
-    else x.prod(),
+    "both": lambda m, x: (
+        m.stack([x[:-1].reshape(-1, 9), x[1:].reshape(-1, 9)])[:, :, ::-1].prod(axis=(1, 2))
+        if len(x) % 9 == 1
+        else x.prod()
+    ),
 }
 
 

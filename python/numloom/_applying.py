@@ -55,7 +55,7 @@ def _shape_of(result: Any) -> tuple[int, ...]:
 def apply_over_axes(func: Callable[..., Any], a: Any, axes: Any) -> Any:
     value = operand(a)
     ndim = value.ndim
-    chosen = [axes] if not is_array(axes) and numpy.ndim(axes) == 0 else list(axes)
+    chosen = [axes] if (axes.ndim if is_array(axes) else numpy.ndim(axes)) == 0 else list(axes)
     for axis in chosen:
         axis = int(axis)
         axis = axis + ndim if axis < 0 else axis

@@ -82,7 +82,7 @@ def __getattr__(name: str) -> Any: ...
 to_numpy: Callable[..., numpy.ndarray[Any, Any]]
 adopt_numpy: Callable[..., ndarray]
 asarray: Callable[..., ndarray]
-from_list: Callable[..., ndarray | None]
+from_items: Callable[..., ndarray | None]
 empty: Callable[..., ndarray]
 broadcast_to: Callable[..., ndarray]
 strided_view: Callable[..., ndarray]

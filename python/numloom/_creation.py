@@ -57,8 +57,8 @@ _array.__qualname__ = "array"  # as Python calls it where an argument is wrong
 
 @direct
 def array(object: Any, dtype: Any = None, **settings: Any) -> Any:
-    if not settings and type(object) is list and type(dtype) is not ndarray:
-        made = _core.from_list(object, dtype)
+    if not settings and type(object) in (list, tuple) and type(dtype) is not ndarray:
+        made = _core.from_items(object, dtype)
         if made is not None:
             return made
     try:
@@ -85,8 +85,13 @@ def asarray(
 ) -> Any:
     if dtype is None and order is None and copy is None and is_ours(a):
         return a
-    if type(a) is list and type(dtype) is not ndarray and order is like is device is None and copy is not False:
-        made = _core.from_list(a, dtype)
+    if (
+        type(a) in (list, tuple)
+        and type(dtype) is not ndarray
+        and order is like is device is None
+        and copy is not False
+    ):
+        made = _core.from_items(a, dtype)
         if made is not None:
             return made
     _check(device, like, dtype)
@@ -143,12 +148,17 @@ def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> A
     return x.astype(dtype, copy=copy)
 
 
+_ORDERS = ("C", "F", "c", "f", None)
+"""The orders that what is made anew may have."""
+
+
 def _maker(name: str) -> Callable[..., Any]:
     """`empty`, `zeros` or `ones`: one body, and no call in between."""
     make, host = getattr(_core, name), getattr(numpy, name)
 
     def made(shape: Any, dtype: Any = None, order: Any = "C", *, device: Any = None, like: Any = None) -> Any:
-        if like is None and (device is None or device == "cpu") and type(dtype) is not ndarray:
+        plain = like is None and (device is None or device == "cpu") and type(dtype) is not ndarray
+        if plain and (order == "C" or order in _ORDERS):
             try:
                 return make(shape, dtype, order)
             except TypeError:  # Unsupported, or an error that NumPy words
@@ -167,6 +177,8 @@ def full(
     shape: Any, fill_value: Any, dtype: Any = None, order: Any = "C", *, device: Any = None, like: Any = None
 ) -> Any:
     _check(device, like, dtype)
+    if order != "C" and order not in _ORDERS:
+        raise Unsupported("an error that NumPy words")
     try:
         return _core.full(shape, fill_value, dtype, order)
     except (OverflowError, TypeError, ValueError):
@@ -526,7 +538,8 @@ def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = 
         grids = [_core.broadcast_to(g, shape) for g in grids]
     if copy:
         grids = [g.copy() for g in grids]
-    return tuple(grids)
+    # A list where NumPy has neither spread nor copied.
+    return tuple(grids) if copy or not sparse else grids
 
 
 @native
@@ -591,7 +604,7 @@ def _taper(function: Callable[[float, ndarray], Any]) -> Callable[[Any], Any]:
             return empty(0, dtype=numpy.result_type(size, 0.0))
         return ones(1, dtype=numpy.result_type(size, 0.0)) if size == 1 else function(size, n)
 
-    window.__name__ = function.__name__
+    window.__name__ = window.__qualname__ = function.__name__
     return native(window)
 
 

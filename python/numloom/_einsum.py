@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy
 
@@ -245,6 +245,90 @@ def _product(text: Any, a: Any, b: Any) -> Any:
     return _core.quiet_matmul(a, b)
 
 
+Order = tuple[int, ...]
+
+
+class _Recipe(NamedTuple):
+    """How a product of two matrices gives a sum: the axes of each operand and its shape then, which comes first, the
+    shape of what is made of them, its axes as they are to lie, and back."""
+
+    axes: tuple[Order, Order]
+    shapes: tuple[Order, Order]
+    swapped: bool
+    shape: Order
+    to_lie: Order | None
+    back: Order | None
+
+
+def _none_if_plain(order: Order) -> Order | None:
+    return None if order == tuple(range(len(order))) else order
+
+
+@functools.lru_cache(maxsize=1024)
+def _recipe(text: str, shapes: tuple[Order, Order], strides: tuple[Order, Order], optimize: bool) -> _Recipe | None:
+    """None for whatever is more than one product of (stacks of) matrices."""
+    terms, arrow, result = text.replace(" ", "").partition("->")
+    ta, comma, tb = terms.partition(",")
+    letters = (ta, tb, result)
+    if not arrow or not comma or not _LETTERS.issuperset(ta + tb + result) or not set(result) <= set(ta + tb):
+        return None
+    if any(len(set(x)) < len(x) for x in letters) or (len(ta), len(tb)) != (len(shapes[0]), len(shapes[1])):
+        return None
+    sizes = dict(zip(ta, shapes[0]))
+    if any(sizes.setdefault(label, n) != n for label, n in zip(tb, shapes[1])) or 0 in sizes.values():
+        return None
+    over = [x for x in ta if x in tb and x not in result]
+    batch = [x for x in ta if x in tb and x in result]
+    rows, columns = [x for x in ta if x not in tb], [x for x in tb if x not in ta]
+    if not over or not (rows or columns) or not set(rows + columns) <= set(result):
+        return None
+    swapped = bool(columns) and next(x for x in result if x not in batch) in columns
+    over.sort(key=(tb if swapped else ta).index)
+
+    def joined(labels: list[str]) -> int:
+        return math.prod(sizes[x] for x in labels)
+
+    stack = [sizes[x] for x in batch]
+    if swapped:
+        first, second = (*batch, *columns, *over), (*batch, *over, *rows)
+        axes = (tuple(ta.index(x) for x in second), tuple(tb.index(x) for x in first))
+        joints = ((*stack, joined(over), joined(rows)), (*stack, joined(columns), joined(over)))
+        made = (*batch, *columns, *rows)
+    else:
+        first, second = (*batch, *rows, *over), (*batch, *over, *columns)
+        axes = (tuple(ta.index(x) for x in first), tuple(tb.index(x) for x in second))
+        joints = ((*stack, joined(rows), joined(over)), (*stack, joined(over), joined(columns)))
+        made = (*batch, *rows, *columns)
+    lie = _choice(text.replace(" ", ""), shapes, strides, optimize) if len(result) > 1 else tuple(range(len(result)))
+    return _Recipe(
+        axes=axes,
+        shapes=joints,
+        swapped=swapped,
+        shape=tuple(sizes[x] for x in made),
+        to_lie=_none_if_plain(tuple(made.index(result[k]) for k in lie)),
+        back=_none_if_plain(tuple(lie.index(k) for k in range(len(lie)))),
+    )
+
+
+def _two(text: Any, a: Any, b: Any, optimize: bool) -> Any:
+    """The sum of products of two arrays by a recipe; None where there is none."""
+    if type(text) is not str or type(a) is not ndarray or type(b) is not ndarray:
+        return None
+    kind = a.dtype
+    if kind is not b.dtype or kind.char not in "fdFD":
+        return None
+    recipe = _recipe(text, (a.shape, b.shape), (a.strides, b.strides), optimize)
+    if recipe is None:
+        return None
+    left = a.transpose(recipe.axes[0]).reshape(recipe.shapes[0])
+    right = b.transpose(recipe.axes[1]).reshape(recipe.shapes[1])
+    made = _core.quiet_matmul(right, left) if recipe.swapped else _core.quiet_matmul(left, right)
+    made = made.reshape(recipe.shape)
+    if recipe.to_lie is not None:
+        made = ascontiguousarray(made.transpose(recipe.to_lie))
+    return made if recipe.back is None else made.transpose(recipe.back)
+
+
 @native
 def einsum(*operands: Any, out: Any = None, optimize: Any = False, **kwargs: Any) -> Any:
     """As NumPy's. The order of several products is the best one found, unless `optimize` names a path."""
@@ -254,6 +338,10 @@ def einsum(*operands: Any, out: Any = None, optimize: Any = False, **kwargs: Any
             return made
         if made is not None and not isinstance(optimize, list | tuple):
             return operand(made) if _stays_array(operands[0], tuple(x.shape for x in operands[1:]), optimize) else made
+        if type(optimize) is bool:
+            made = _two(*operands, optimize)
+            if made is not None:
+                return made
     dtype, order = kwargs.pop("dtype", None), kwargs.pop("order", "K")
     casting = kwargs.pop("casting", "safe")
     if kwargs or casting != "safe" or order not in ("K", "C", "A") or isinstance(optimize, list | tuple):
@@ -267,7 +355,8 @@ def einsum(*operands: Any, out: Any = None, optimize: Any = False, **kwargs: Any
         raise _refuse()
     target(out)
     if out is not None and (
-        out.shape != tuple(sizes[x] for x in result) or not numpy.can_cast(kind, out.dtype, casting)
+        # In an output of another type NumPy multiplies and adds, too.
+        out.shape != tuple(sizes[x] for x in result) or out.dtype != kind
     ):
         raise _refuse()
     parts = [_diagonals(x.astype(kind, copy=False), term, sizes) for x, term in zip(arrays, labels)]
@@ -310,12 +399,16 @@ def _stays_array(text: str, shapes: tuple[tuple[int, ...], ...], optimize: Any) 
 def _axes_in_memory(labels: list[Labels], result: Labels, arrays: list[ndarray], optimize: Any) -> tuple[int, ...]:
     """The axes of the result, those that lie farthest apart first, as NumPy would choose them."""
     text = _text(labels, result)
-    path = _numpys_path(text, tuple(x.shape for x in arrays), optimize) if optimize else None
+    return _choice(text, tuple(x.shape for x in arrays), tuple(x.strides for x in arrays), optimize)
+
+
+def _choice(text: str, shapes: tuple[Order, ...], strides: tuple[Order, ...], optimize: Any) -> Order:
+    path = _numpys_path(text, shapes, optimize) if optimize else None
     forms = []
-    for x in arrays:
-        steps = sorted({abs(s) for s in x.strides} - {0})
-        ranks = tuple((steps.index(abs(s)) + 1) * (1 if s > 0 else -1) if s else 0 for s in x.strides)
-        forms.append((tuple(min(n, 2) for n in x.shape), ranks))
+    for shape, line in zip(shapes, strides):
+        steps = sorted({abs(s) for s in line} - {0})
+        ranks = tuple((steps.index(abs(s)) + 1) * (1 if s > 0 else -1) if s else 0 for s in line)
+        forms.append((tuple(min(n, 2) for n in shape), ranks))
     return _numpys_choice(text, tuple(forms), path)
 
 

@@ -102,7 +102,7 @@ def load(
     by tile, unless the file is mapped for writing, too. A file that is changed in other ways while work on it is
     deferred may be read before or after: `numloom.sync()` settles it."""
     settle_mappings()
-    if mmap_mode is None:
+    if mmap_mode is None and encoding in ("ASCII", "latin1", "bytes"):
         with contextlib.ExitStack() as stack:
             source = _opened(file, stack)
             if source is not None:

@@ -194,7 +194,11 @@ def histogram2d(x: Any, y: Any, bins: Any = 10, range: Any = None, density: Any 
     x, y, bins = operand(x), operand(y), _on_host(bins)
     if x.ndim != 1 or x.shape != y.shape:
         raise Unsupported("an error that NumPy words")
-    if not isinstance(bins, int) and len(bins) not in (1, 2):
+    try:
+        count = len(bins)
+    except TypeError:
+        count = 1
+    if count not in (1, 2):
         bins = [numpy.asarray(bins)] * 2
     counts, edges = histogramdd([x, y], bins, range, density, weights)
     return counts, edges[0], edges[1]

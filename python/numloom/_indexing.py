@@ -10,7 +10,7 @@ from . import _core
 from ._core import Scalar, Unsupported, is_ours, ndarray
 from ._creation import arange, set_diagonal
 from ._fallback import native
-from ._operands import NoValue, is_array, is_foreign, normalize_axis_index, operand, result_dtype, target
+from ._operands import NoValue, is_array, is_foreign, normalize_axis_index, of_type, operand, result_dtype, target
 
 
 @native
@@ -81,7 +81,13 @@ def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) ->
 def place(arr: Any, mask: Any, vals: Any) -> None:
     if not is_ours(arr):
         raise Unsupported("not an array of ours")
-    values = operand(vals)
+    if is_array(vals) or isinstance(vals, numpy.generic | numpy.ndarray):
+        values = operand(vals)
+        plain = isinstance(vals, Scalar | numpy.generic)
+        if not plain and not numpy.can_cast(values.dtype, arr.dtype):
+            raise Unsupported("an error that NumPy words")
+    else:
+        values = of_type(vals, arr.dtype)
     mask = operand(mask)
     if values.size != 1 or mask.shape != arr.shape:
         raise Unsupported("a sequence of values")
@@ -125,14 +131,16 @@ def _along(a: ndarray, indices: ndarray, axis: Any) -> tuple[ndarray, tuple[Any,
 
 @native
 def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Any:
+    if not (hasattr(arr, "ndim") and hasattr(indices, "ndim")):
+        raise Unsupported("an error that NumPy words")
     a, index = _along(operand(arr), operand(indices), axis)
     return a[index]
 
 
 @native
 def put_along_axis(arr: Any, indices: Any, values: Any, axis: Any) -> None:
-    if not is_ours(arr) or (axis is None and not arr.flags.c_contiguous):
-        raise Unsupported("not an array of ours, or no flat view of it")
+    if not is_ours(arr) or not hasattr(indices, "ndim") or (axis is None and not arr.flags.c_contiguous):
+        raise Unsupported("not an array of ours, no flat view of it, or an error that NumPy words")
     a, index = _along(arr, operand(indices), axis)
     a[index] = values
 
@@ -172,8 +180,11 @@ def select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
     chosen = choices.pop()
     if kind.kind == "u" and any(type(c) is int for c in choices):
         raise Unsupported("an error that NumPy words")
-    for condition, choice in zip(reversed(conditions), reversed(choices)):
-        chosen = _core.where(condition, choice, chosen)
+    try:
+        for condition, choice in zip(reversed(conditions), reversed(choices)):
+            chosen = _core.where(condition, choice, chosen)
+    except ValueError:
+        raise Unsupported("an error that NumPy words") from None
     # In C order, whatever the order of the choices.
     return operand(chosen).astype(kind, order="C", copy=False)
 
@@ -253,6 +264,9 @@ def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
         raise Unsupported("a sequence of values")
     if not a.flags.writeable:
         raise Unsupported("an error that NumPy words")
+    if isinstance(val, numpy.generic):
+        # As an array is cast, not as a number of Python's.
+        val = operand(val)
     if wrap:
         a.reshape(-1)[:: a.shape[1] + 1] = val
     else:

@@ -88,6 +88,8 @@ def _extreme(a: Any, reduce: Any, axis: Any, out: Any, chosen: dict[str, Any]) -
     source, a = a, operand(a)
     if chosen and chosen.keys() != {"keepdims"} and not isinstance(source, ndarray | numpy.ndarray):
         raise Unsupported("what NumPy fills in for NaN where no array is given")
+    if source is not a and not a.size:
+        raise Unsupported("words about nothing that depend on where it is")
     if out is None and not chosen:
         made = reduce(a, axis)
         if isinstance(made, numpy.floating) and made == made:

@@ -141,7 +141,10 @@ def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
         raise Unsupported("an error that NumPy words, or one choice")
     at = _within(at, len(options), mode)
     kind = result_dtype(*options)
-    shape = numpy.broadcast_shapes(at.shape, *[option.shape for option in options])
+    try:
+        shape = numpy.broadcast_shapes(at.shape, *[option.shape for option in options])
+    except ValueError:
+        raise Unsupported("an error that NumPy words") from None
     if out is not None and (out.shape != shape or out.dtype != kind):
         raise Unsupported("an output that NumPy converts to, or words the error of")
     made = _core.empty(shape, dtype=kind)
@@ -189,7 +192,8 @@ def require(a: Any, dtype: Any = None, requirements: Any = None, *, like: Any = 
     if like is not None or None in wanted or {"C", "F"} <= wanted:
         raise Unsupported("an error that NumPy words, or what it makes")
     order = "C" if "C" in wanted else "F" if "F" in wanted else "A"
-    made = _core.asarray(given, dtype=dtype, order=order, copy=None)
+    # Where no order is asked for an array lies as it does.
+    made = _core.asarray(given, dtype=dtype, order="K" if order == "A" else order, copy=None)
     owned = "O" not in wanted or made.flags.owndata
     return made if owned and ("W" not in wanted or made.flags.writeable) else made.copy(order)
 

@@ -137,6 +137,8 @@ def polyder(p: Any, m: int = 1) -> Any:
     if m < 0:
         raise ValueError("Order of derivative must be positive (see polyint)")
     y = _sequence(p)
+    if y.ndim != 1 and m:
+        raise Unsupported("an error that NumPy words")
     for _ in range(m):
         y = y[:-1] * arange(y.shape[0] - 1, 0, -1)
     return _like((p,), y)

@@ -14,16 +14,23 @@ from ._fallback import native
 from ._operands import normalize_axis_index, operand, target
 from ._shape import moveaxis, repeat, tile
 
+_UNTYPED = "a sequence of nothing, which takes the type of the other factor"
+
 
 @native
 def dot(a: Any, b: Any, out: Any = None) -> Any:
-    return _core.dot(operand(a), operand(b)) if out is None else _core.dot(operand(a), operand(b), out=target(out))
+    x, y = operand(a), operand(b)
+    if (x is not a and not x.size) or (y is not b and not y.size):
+        raise Unsupported(_UNTYPED)
+    return _core.dot(x, y) if out is None else _core.dot(x, y, out=target(out))
 
 
 @native
 def inner(a: Any, b: Any, /) -> Any:
-    a, b = operand(a), operand(b)
-    return _core.inner(a, b) if a.ndim and b.ndim else _core.multiply(a, b)
+    x, y = operand(a), operand(b)
+    if (x is not a and not x.size) or (y is not b and not y.size):
+        raise Unsupported(_UNTYPED)
+    return _core.inner(x, y) if x.ndim and y.ndim else _core.multiply(x, y)
 
 
 @native

@@ -138,8 +138,8 @@ def _finished(found: Any, lead: int, axes: tuple[int, ...], ndim: int, keepdims:
         found = found[(*index, *(None if i in axes else slice(None) for i in range(ndim)))]
     if out is None:
         return found[()] if found.ndim == 0 else found
-    if out.shape != found.shape or not numpy.can_cast(found.dtype, out.dtype, "same_kind"):
-        raise Unsupported("an error that NumPy words")
+    if out.shape != found.shape or out.dtype != found.dtype:
+        raise Unsupported("an output of another type, which NumPy computes in, or an error that it words")
     out[...] = found
     return out
 
@@ -304,7 +304,8 @@ def nanmedian(a: Any, axis: Any = None, out: Any = None, overwrite_input: Any = 
     """As NumPy's; `overwrite_input` is allowed and overwrites nothing. Waits for where NaN is."""
     a, out = _real(a), target(out)
     if a.dtype.kind != "f":
-        return median(a, axis, out, False, bool(keepdims) and keepdims is not NoValue)
+        flat, axes = _sampled(a, axis)
+        return _finished(_median(flat), 0, axes, a.ndim, keepdims, out)
     if len(axes := _axes(a, axis)) == a.ndim:
         return _finished(_median(_without_nan(a)), 0, axes, a.ndim, keepdims, out)
     ordered, counts, axes = _sorted_lanes(a, axis)

@@ -162,7 +162,10 @@ def ptp(a: Any, axis: Any = None, out: Any = None, keepdims: Any = NoValue) -> A
     if axis is out is None and (keepdims is NoValue or keepdims is False):
         return _core.subtract(a.max(), a.min())
     kept = given(keepdims=keepdims)
-    return _core.subtract(a.max(axis=axis, **kept), a.min(axis=axis, **kept), out=target(out))
+    if out is None:
+        return _core.subtract(a.max(axis=axis, **kept), a.min(axis=axis, **kept))
+    # The maximum goes there, too, as in NumPy: its shape and type are what they are checked against.
+    return _core.subtract(a.max(axis=axis, out=target(out), **kept), a.min(axis=axis, **kept), out=out)
 
 
 @native
@@ -204,8 +207,8 @@ def _cumulative(x: Any, scan: str, axis: Any, dtype: Any, out: Any, initial: int
         if x.ndim > 1:
             raise ValueError("For arrays which have more than one dimension ``axis`` argument is required.")
         axis = 0
-    if out is not None:
-        raise Unsupported("an output of one element more")
+    if out is not None or isinstance(axis, tuple):
+        raise Unsupported("an output of one element more, or an axis that NumPy reads")
     made = getattr(x, scan)(axis=axis, dtype=dtype)
     if initial is None:
         return made

@@ -18,7 +18,13 @@ from ._operands import is_array, normalize_axis_index, normalize_axis_tuple, ope
 
 @native
 def round(a: Any, decimals: Any = 0, out: Any = None) -> Any:
-    a, out = operand(a), target(out)
+    return _round(a, decimals, target(out))
+
+
+def _round(a: Any, decimals: Any, out: Any) -> Any:
+    if out is not None and not (is_ours(a) and a.shape == out.shape and a.dtype == out.dtype):
+        raise Unsupported("an output of another type, which NumPy computes in, or an error that it words")
+    a = operand(a)
     scalar = a.ndim == 0 and out is None
     made = _rounded(a, decimals if type(decimals) is int else operator.index(decimals), out)
     return made[()] if scalar and is_ours(made) else made
@@ -53,7 +59,7 @@ def _rounded(a: ndarray, decimals: int, out: Any) -> Any:
 
 @native
 def around(a: Any, decimals: Any = 0, out: Any = None) -> Any:
-    return round(operand(a), decimals, target(out))
+    return _round(a, decimals, target(out))
 
 
 @native

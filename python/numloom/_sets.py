@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import operator
+import os
 from typing import Any
 
 import numpy
@@ -145,24 +146,29 @@ def _row_order(rows: ndarray) -> ndarray:
 
 
 @native
-def unique_all(x: Any) -> Any:
+def unique_all(x: Any, /) -> Any:
     return _numpy_sets.UniqueAllResult(*unique(operand(x), True, True, True, equal_nan=False))
 
 
 @native
-def unique_counts(x: Any) -> Any:
+def unique_counts(x: Any, /) -> Any:
     return _numpy_sets.UniqueCountsResult(*unique(operand(x), return_counts=True, equal_nan=False))
 
 
 @native
-def unique_inverse(x: Any) -> Any:
+def unique_inverse(x: Any, /) -> Any:
     return _numpy_sets.UniqueInverseResult(*unique(operand(x), return_inverse=True, equal_nan=False))
 
 
 @native
-def unique_values(x: Any) -> Any:
+def unique_values(x: Any, /) -> Any:
     """As NumPy's; the values are sorted."""
     return unique(operand(x), equal_nan=False)
+
+
+for _function in (unique_all, unique_counts, unique_inverse, unique_values):
+    # The signature that NumPy shows, though its argument has no name there, either.
+    _function.__wrapped__.__wrapped__ = getattr(numpy, _function.__name__)  # type: ignore[attr-defined]
 
 
 @native
@@ -194,9 +200,10 @@ def intersect1d(ar1: Any, ar2: Any, assume_unique: Any = False, return_indices: 
 
 @native
 def setxor1d(ar1: Any, ar2: Any, assume_unique: Any = False) -> Any:
-    ar1, ar2 = operand(ar1), operand(ar2)
-    if not assume_unique:
-        ar1, ar2 = unique(ar1), unique(ar2)
+    if assume_unique:
+        ar1, ar2 = (a if type(a) in PYTHONS else operand(a) for a in (ar1, ar2))
+    else:
+        ar1, ar2 = unique(operand(ar1)), unique(operand(ar2))
     both = concatenate((ar1, ar2), axis=None)
     n = both.shape[0]
     if n == 0:
@@ -253,13 +260,22 @@ def isin(element: Any, test_elements: Any, assume_unique: Any = False, invert: A
     return operand(_core.logical_not(found) if invert else found)
 
 
+@functools.cache
+def _memory() -> int:
+    """The bytes of this machine's memory; where they cannot be told, as many as there may be."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, OSError, ValueError):
+        return 1 << 63
+
+
 def _in_table(element: ndarray, tests: ndarray, asked: bool) -> Any:
     """By a truth for every integer between the smallest and the largest, if those are not too many."""
     given = numpy.uint8 if tests.dtype.kind == "b" else tests.dtype
     tests = tests.astype(numpy.int64, copy=False)
     low, high = tests.min(), tests.max()
     low, high = int(low), int(high)
-    if asked and high - low > numpy.iinfo(given).max:
+    if asked and high - low > min(numpy.iinfo(given).max, _memory()):
         raise Unsupported("an error that NumPy words")
     if high - low > _TABLE * (element.size + tests.size) and not asked:
         return None

@@ -76,6 +76,8 @@ def moveaxis(a: Any, source: Any, destination: Any) -> Any:
 
 @native
 def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
+    if not hasattr(a, "ndim"):
+        raise Unsupported("an error that NumPy words")
     a = operand(a)
     n = a.ndim
     axis = normalize_axis_index(axis, n)
@@ -122,6 +124,8 @@ def expand_dims(a: Any, axis: Any) -> Any:
 
 @native
 def broadcast_to(array: Any, shape: Any, subok: bool = False) -> Any:
+    if subok is not False:
+        bool(subok)  # of an array it may be an error
     a = operand(array)
     shape = tuple(shape) if numpy.iterable(shape) else (shape,)
     try:
@@ -329,6 +333,8 @@ def tile(A: Any, reps: Any) -> Any:
 @native
 def resize(a: Any, new_shape: Any) -> Any:
     new_shape = (new_shape,) if isinstance(new_shape, int | numpy.integer) else new_shape
+    if any(is_truth(n) for n in new_shape):
+        raise Unsupported("an error that NumPy words")
     new_shape = tuple(operator.index(n) for n in new_shape)
     a = operand(a).ravel()
     size = math.prod(new_shape)
@@ -381,6 +387,8 @@ def _split_along(ary: Any, indices_or_sections: Any, least: int, axis: int, name
 
 @native
 def hsplit(ary: Any, indices_or_sections: Any) -> Any:
+    if not hasattr(ary, "ndim"):
+        raise Unsupported("an error that NumPy words")
     return _split_along(ary, indices_or_sections, 1, 1 if operand(ary).ndim > 1 else 0, "hsplit")
 
 

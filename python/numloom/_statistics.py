@@ -37,6 +37,8 @@ def cov(
         raise ValueError("y has more than 2 dimensions")
     if dtype is None:
         dtype = numpy.result_type(x.dtype, numpy.float64, *([] if y is None else [y.dtype]))
+    elif numpy.dtype(dtype).kind not in "fc":
+        raise Unsupported("an error that NumPy words")
     rows = _variables(x, dtype, rowvar or x.ndim == 1)
     if rows.shape[0] == 0:
         return _core.empty((0, 0))

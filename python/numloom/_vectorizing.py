@@ -85,7 +85,7 @@ class _Column:
 def fromiter(iter: Any, dtype: Any, count: int = -1, *, like: Any = None) -> Any:
     try:
         kind = numpy.dtype(dtype)
-        if like is not None or dtype is None or type(count) is not int:
+        if like is not None or dtype is None or type(dtype) is ndarray or type(count) is not int:
             raise Unsupported("an error that NumPy words")
         made = _core.empty((max(count, 0),), kind)
         source = iter.__iter__()

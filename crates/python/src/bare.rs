@@ -9,6 +9,7 @@ use crate::layout;
 use crate::numpy_api::api;
 use crate::object;
 use crate::quick;
+use crate::quick_index;
 use crate::slots::{answer, definition, held, positional, tried};
 use numloom_ir::view::{Order, dense_strides};
 use numloom_ir::{DType, Dims, ScalarOp, Value, View};
@@ -483,6 +484,10 @@ unsafe fn item(py: Python<'_>, _: *mut ffi::PyObject, this: &NdArray, args: Obje
                 return None;
             }
             at * view.strides[0]
+        }
+        (many, ndim) if many.len() == ndim => {
+            let parts: SmallVec<[isize; 4]> = many.iter().map(|&i| int(i)).collect::<Option<_>>()?;
+            quick_index::place(view, &parts)?
         }
         _ => return None,
     };

@@ -79,7 +79,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add("Unsupported", py.get_type::<errors::Unsupported>())?;
     m.add("OutOfMemoryError", py.get_type::<errors::OutOfMemoryError>())?;
     create::register(m)?;
-    m.add_function(wrap_pyfunction!(lists::from_list, m)?)?;
+    m.add_function(wrap_pyfunction!(lists::from_items, m)?)?;
     protocols::register(m)?;
     control::register(m)?;
     account::register(m)?;

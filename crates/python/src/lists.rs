@@ -1,5 +1,6 @@
-//! Small lists of numbers, lists of such lists, and lists of small arrays, made into an array without a detour.
+//! Small lists and tuples of numbers, those of such, and those of small arrays, made into an array without a detour.
 
+use crate::convert;
 use crate::handle;
 use crate::numpy_api::{Api, api};
 use crate::provenance;
@@ -7,31 +8,87 @@ use crate::quick::peek;
 use numloom_ir::{DType, Dims};
 use numloom_runtime::{Array, record};
 use pyo3::ffi;
+use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::PyList;
+use pyo3::types::{PyBool, PyComplex, PyFloat, PyInt, PyList, PyTuple};
 use smallvec::SmallVec;
 
 /// The most numbers that are read one by one here.
 const MOST: usize = 1024;
 
-/// `array(items, dtype)` of a small list of numbers (or of lists of as many numbers each), or of small arrays that are
-/// there and alike. `None` for any other list.
+/// A list or a tuple, exactly.
+#[derive(Clone, Copy)]
+struct Items<'a, 'py>(&'a Bound<'py, PyAny>);
+
+impl<'a, 'py> Items<'a, 'py> {
+    fn of(obj: &'a Bound<'py, PyAny>) -> Option<Items<'a, 'py>> {
+        (obj.is_exact_instance_of::<PyList>() || obj.is_exact_instance_of::<PyTuple>()).then_some(Items(obj))
+    }
+
+    fn len(self) -> usize {
+        match self.0.cast_exact::<PyList>() {
+            Ok(list) => list.len(),
+            Err(_) => self.0.cast_exact::<PyTuple>().map_or(0, |t| t.len()),
+        }
+    }
+
+    /// Until the first that is not there: a list may become shorter.
+    fn iter(self) -> impl Iterator<Item = Bound<'py, PyAny>> + use<'a, 'py> {
+        (0..self.len()).map_while(move |k| match self.0.cast_exact::<PyList>() {
+            Ok(list) => list.get_item(k).ok(),
+            Err(_) => self.0.cast_exact::<PyTuple>().ok()?.get_item(k).ok(),
+        })
+    }
+}
+
+/// `array(items, dtype)` of a small list or tuple of numbers (or of such with as many numbers each), or of small arrays
+/// that are there and alike. `None` for any other.
 #[pyfunction]
 #[pyo3(signature = (items, dtype=None))]
-pub fn from_list(items: &Bound<'_, PyList>, dtype: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Py<PyAny>>> {
-    let py = items.py();
-    let wanted = match dtype.filter(|d| !d.is_none()) {
-        Some(d) => match api(py).dtype_at_once(d) {
-            Some(d) => Some(d),
-            None => return Ok(None),
-        },
-        None => None,
+pub fn from_items(items: &Bound<'_, PyAny>, dtype: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Py<PyAny>>> {
+    let (py, dtype) = (items.py(), dtype.filter(|d| !d.is_none()));
+    let Some(items) = Items::of(items) else { return Ok(None) };
+    let wanted = dtype.map(|d| api(py).dtype_at_once(d));
+    let made = match wanted {
+        Some(None) => None,
+        wanted => numbers(items, wanted.flatten()).or_else(|| stacked(items, wanted.flatten())),
     };
-    let made = numbers(items, wanted).or_else(|| stacked(items, wanted));
+    let made = match made {
+        None if are_plain(items) => through_numpy(items, dtype)?,
+        made => made,
+    };
     if made.is_some() && numloom_profile::on() {
         numloom_profile::record::array_from(items.len());
     }
     made.map(|array| handle::wrap(py, array)).transpose()
+}
+
+/// A short list or tuple of numbers that is assigned to elements of `dtype`.
+pub fn assigned(items: &Bound<'_, PyAny>, dtype: DType) -> Option<Array> {
+    numbers(Items::of(items)?, Some(dtype))
+}
+
+/// Whether all are numbers of Python's or NumPy's, or lists and tuples of such: nothing that asks our arrays.
+fn are_plain(items: Items<'_, '_>) -> bool {
+    let numpy = api(items.0.py());
+    let is_number = |x: &Bound<'_, PyAny>| {
+        let exact = x.is_exact_instance_of::<PyInt>() || x.is_exact_instance_of::<PyFloat>();
+        exact || x.is_exact_instance_of::<PyBool>() || x.is_exact_instance_of::<PyComplex>() || numpy.is_scalar(x)
+    };
+    let is_row = |x: &Bound<'_, PyAny>| Items::of(x).is_some_and(|row| row.len() <= MOST && row.iter().all(|y| is_number(&y)));
+    (1..=MOST).contains(&items.len()) && items.iter().all(|x| is_number(&x) || is_row(&x))
+}
+
+/// NumPy reads what is rare; `None` where it does not make an array of one of our types.
+fn through_numpy(items: Items<'_, '_>, dtype: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Array>> {
+    let py = items.0.py();
+    let make = api(py).numpy(py).getattr(intern!(py, "array"))?;
+    let made = match dtype {
+        Some(d) => make.call1((items.0, d)),
+        None => make.call1((items.0,)),
+    };
+    // The general way words the error.
+    Ok(made.ok().and_then(|made| convert::own_numpy(&made).ok()))
 }
 
 /// Numbers read so far: doubles from the first that is one.
@@ -82,8 +139,8 @@ impl Numbers {
     }
 }
 
-fn numbers(items: &Bound<'_, PyList>, wanted: Option<DType>) -> Option<Array> {
-    let numpy = api(items.py());
+fn numbers(items: Items<'_, '_>, wanted: Option<DType>) -> Option<Array> {
+    let numpy = api(items.0.py());
     let rows = items.len();
     if rows == 0 || rows > MOST || !matches!(wanted, None | Some(DType::F64 | DType::F32 | DType::I64)) {
         return None;
@@ -91,8 +148,8 @@ fn numbers(items: &Bound<'_, PyList>, wanted: Option<DType>) -> Option<Array> {
     let mut read = Numbers { ints: SmallVec::new(), doubles: SmallVec::new() };
     let mut shape: Dims = SmallVec::from_slice(&[rows]);
     for (k, item) in items.iter().enumerate() {
-        match item.cast_exact::<PyList>() {
-            Ok(row) => {
+        match Items::of(&item) {
+            Some(row) => {
                 let columns = row.len();
                 if columns == 0 || rows * columns > MOST || read.len() != k * columns {
                     return None;
@@ -104,8 +161,8 @@ fn numbers(items: &Bound<'_, PyList>, wanted: Option<DType>) -> Option<Array> {
                     return None;
                 }
             }
-            Err(_) if shape.len() == 1 && read.read(numpy, &item) => {}
-            Err(_) => return None,
+            None if shape.len() == 1 && read.read(numpy, &item) => {}
+            None => return None,
         }
     }
     if read.len() != shape.iter().product::<usize>() {
@@ -128,11 +185,11 @@ fn numbers(items: &Bound<'_, PyList>, wanted: Option<DType>) -> Option<Array> {
 }
 
 /// Arrays of ours, all of one shape and type.
-fn stacked(items: &Bound<'_, PyList>, wanted: Option<DType>) -> Option<Array> {
+fn stacked(items: Items<'_, '_>, wanted: Option<DType>) -> Option<Array> {
     // SAFETY: an object that the list holds, and nothing is done with its contents.
-    unsafe { peek(&items.get_item(0).ok()?)? };
+    unsafe { peek(&items.iter().next()?)? };
     // Looking for the user's line may run Python code, so it comes before the arrays.
-    let at = provenance::here(items.py());
+    let at = provenance::here(items.0.py());
     let held: SmallVec<[Bound<'_, PyAny>; 8]> = items.iter().collect();
     // SAFETY: nothing below runs Python code.
     let arrays = unsafe { held.iter().map(|x| peek(x).map(|a| &a.array)).collect::<Option<SmallVec<[&Array; 8]>>>()? };

@@ -4,12 +4,12 @@
 use crate::handle::{self, NdArray};
 use crate::numpy_api::api;
 use crate::quick::peek;
-use crate::{convert, errors, provenance};
+use crate::{convert, errors, lists, provenance};
 use numloom_ir::{DType, Value, View};
 use numloom_runtime::{Array, MapOp, Operand, record};
 use pyo3::ffi;
 use pyo3::prelude::*;
-use pyo3::types::PyList;
+use pyo3::types::{PyBool, PyComplex, PyFloat, PyList};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
@@ -45,7 +45,13 @@ impl Plain {
             if index == ffi::Py_None() {
                 return Some(Plain::NewAxis);
             }
-            (index == ffi::Py_Ellipsis()).then_some(Plain::Ellipsis)
+            if index == ffi::Py_Ellipsis() {
+                return Some(Plain::Ellipsis);
+            }
+            // Whoever reads an index is attached.
+            let py = Python::assume_attached();
+            let number = api(py).scalar_value(&Borrowed::from_ptr(py, index)).filter(|v| v.dtype.is_integer())?;
+            isize::try_from(number.to_i128()).ok().map(Plain::Int)
         }
     }
 }
@@ -234,6 +240,12 @@ fn element(py: Python<'_>, array: &Array, at: isize) -> Option<PyResult<Py<PyAny
     Some(api(py).make_scalar(py, &value))
 }
 
+/// Where the element lies that integers, one for every axis, select.
+pub fn place(view: &View, parts: &[isize]) -> Option<isize> {
+    let parts: SmallVec<[Plain; 4]> = parts.iter().map(|&i| Plain::Int(i)).collect();
+    element_at(&parts, view)
+}
+
 fn get_tuple(x: &Bound<'_, NdArray>, index: &Bound<'_, PyAny>) -> Option<PyResult<Py<PyAny>>> {
     let mut parts = Parts::NONE;
     if !parts.read(index.as_ptr()) {
@@ -368,7 +380,28 @@ fn number(value: &Bound<'_, PyAny>, dtype: DType) -> Option<Value> {
         // SAFETY: a float, or NumPy's double, which is one.
         return Some(Value::from_f64(DType::F64, unsafe { ffi::PyFloat_AsDouble(value.as_ptr()) }));
     }
-    numpy.scalar_value(value).filter(|v| v.dtype == dtype).or_else(|| small_int(value, dtype))
+    if let Some(v) = numpy.scalar_value(value) {
+        return Some(v).filter(|v| v.dtype == dtype);
+    }
+    small_int(value, dtype).or_else(|| rounded(value, dtype))
+}
+
+/// A float or a bool of Python's in the other types that hold it, if they do so without a word.
+fn rounded(value: &Bound<'_, PyAny>, dtype: DType) -> Option<Value> {
+    if let Ok(flag) = value.cast_exact::<PyBool>() {
+        return (dtype == DType::Bool).then(|| Value::from_i128(DType::Bool, flag.is_true() as i128));
+    }
+    let (re, im) = match value.cast_exact::<PyComplex>() {
+        Ok(z) if dtype.is_complex() => (z.real(), z.imag()),
+        Ok(_) => return None,
+        Err(_) => (value.cast_exact::<PyFloat>().ok()?.value(), 0.0),
+    };
+    let fits = |x: f64| x == 0.0 || !x.is_finite() || (x as f32).is_normal();
+    match dtype {
+        DType::F32 | DType::C64 if fits(re) && fits(im) => Some(Value::from_complex(dtype, re, im)),
+        DType::C128 => Some(Value::from_complex(dtype, re, im)),
+        _ => None,
+    }
 }
 
 fn set_plain(x: &Bound<'_, NdArray>, parts: &[Plain], value: &Bound<'_, PyAny>) -> bool {
@@ -386,7 +419,13 @@ fn set_plain(x: &Bound<'_, NdArray>, parts: &[Plain], value: &Bound<'_, PyAny>) 
     part.put(&mut to.view);
     // SAFETY: as in `get`.
     match unsafe { peek(value) } {
-        None => number(value, array.view.dtype).is_some_and(|v| copy(Operand::Value(v), &to)),
+        None => match number(value, array.view.dtype) {
+            Some(v) => copy(Operand::Value(v), &to),
+            None => {
+                let made = lists::assigned(value, array.view.dtype).filter(|made| made.view.shape == to.view.shape);
+                made.is_some_and(|made| copy(Operand::Array(&made), &to))
+            }
+        },
         // What `x[1:] += y` comes to in the end.
         Some(from) if Arc::ptr_eq(&from.array.store, &to.store) && from.array.view == to.view => true,
         Some(from) => {

@@ -13,7 +13,11 @@ unsafe fn share_of(given: &Given, whole: f64) -> Option<Made> {
     let [a, q] = given.bind([c"a", c"q"])?;
     let a = near(a).filter(|a| a.view.dtype == DType::F64 && a.view.ndim() == 1)?;
     let run = run(&a).filter(|_| !q.is_null())?;
-    let share = |q: *mut ffi::PyObject| number(given.py, q).map(|q| q / whole).filter(|q| (0.0..=1.0).contains(q));
+    let share = |q: *mut ffi::PyObject| {
+        // NumPy divides narrower numbers in their own type.
+        let is_wide = ffi::PyFloat_Check(q) != 0 || ffi::PyLong_Check(q) != 0;
+        number(given.py, q).filter(|_| is_wide).map(|q| q / whole).filter(|q| (0.0..=1.0).contains(q))
+    };
     if ffi::PyList_CheckExact(q) == 0 && ffi::PyTuple_CheckExact(q) == 0 {
         return finite(library::quantile_few(run, share(q)?)?);
     }

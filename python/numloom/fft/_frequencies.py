@@ -45,8 +45,8 @@ def fftfreq(n: Any, d: Any = 1.0, device: Any = None, *, dtype: Any = None) -> A
         raise Unsupported("an error that NumPy words")
     if not isinstance(n, int | numpy.integer):
         raise ValueError("n should be an integer")
-    if isinstance(n, numpy.unsignedinteger):
-        raise Unsupported("a number that has no negative")
+    if isinstance(n, bool | numpy.unsignedinteger):
+        raise Unsupported("a number that has no negative, or none that NumPy takes")
     unit = 1.0 / (n * d)
     made = _core.empty(int(n), dtype=int)
     middle = (n - 1) // 2 + 1

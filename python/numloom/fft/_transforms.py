@@ -129,8 +129,8 @@ def ihfft(a: Any, n: Any = None, axis: int = -1, norm: Any = None, out: Any = No
 
 def _lengths(a: ndarray, s: Any, axes: Any, half: bool = False) -> tuple[list[Any], list[Any]]:
     """Length and axis of every transform; `half`: the last axis holds half a spectrum."""
-    if s is not None and (axes is None or None in s):
-        raise Unsupported("what NumPy warns about")
+    if s is not None and (axes is None or not numpy.iterable(s) or None in s):
+        raise Unsupported("what NumPy warns about, or an error that it words")
     if isinstance(axes, int | numpy.integer):
         raise Unsupported("an error that NumPy words")
     axes = list(range(a.ndim)) if axes is None else list(axes)
@@ -151,6 +151,8 @@ def _lengths(a: ndarray, s: Any, axes: Any, half: bool = False) -> tuple[list[An
 def _over_axes(a: Any, s: Any, axes: Any, norm: Any, out: Any, inverse: bool) -> Any:
     a, out = _input(a), target(out)
     lengths, axes = _lengths(a, s, axes)
+    if not axes:
+        raise Unsupported("what was given, of the type that it was given in")
     made = a
     for n, axis in zip(reversed(lengths), reversed(axes)):
         made = _transform(made, n, axis, "complex", norm, out, inverse, own=made is not a)
@@ -174,7 +176,8 @@ def fft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None, out: Any
 
 @native
 def ifft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None, out: Any = None) -> Any:
-    return _over_axes(a, s, axes, norm, out, inverse=True)
+    # NumPy makes nothing of `out`, either.
+    return _over_axes(a, s, axes, norm, None, inverse=True)
 
 
 def _real_over_axes(a: Any, s: Any, axes: Any, norm: Any, out: Any) -> Any:

@@ -15,7 +15,6 @@ from numloom._creation import identity
 from numloom._fallback import native_in
 from numloom._operands import normalize_axis_tuple, operand, settled, target
 from numloom.linalg._factors import svd
-from numloom.linalg._operands import LinAlgError
 from numloom.linalg._solvers import inv
 
 native = native_in("linalg.", numpy.linalg)
@@ -113,14 +112,16 @@ def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any
     if axis is not None:
         return norm(x, axis=axis, keepdims=keepdims, ord=ord)
     made = norm(x.ravel(), axis=0, ord=ord)
-    return operand(made).reshape((1,) * x.ndim) if keepdims else made
+    return operand(made).reshape((1,) * x.ndim) if keepdims and x.ndim else made
 
 
 def _over_axes(x: ndarray, axes: tuple[int, ...], keepdims: bool, ord: Any) -> Any:
     rest = [i for i in range(x.ndim) if i not in axes]
     lanes = x.transpose([*axes, *rest]).reshape([-1 if axes else 1, *[x.shape[i] for i in rest]])
     made = norm(lanes, axis=0, ord=ord)
-    return operand(made).reshape([1 if i in axes else n for i, n in enumerate(x.shape)]) if keepdims else made
+    if not keepdims or x.ndim == 0:
+        return made
+    return operand(made).reshape([1 if i in axes else n for i, n in enumerate(x.shape)])
 
 
 @native
@@ -196,9 +197,8 @@ def multi_dot(arrays: Any, *, out: Any = None) -> Any:
         factors[0] = factors[0][None, :]
     if last == 1:
         factors[-1] = factors[-1][:, None]
-    for a in factors:
-        if a.ndim != 2:
-            raise LinAlgError(f"{a.ndim}-dimensional array given. Array must be two-dimensional")
+    if any(a.ndim != 2 for a in factors):
+        raise Unsupported("an error that NumPy words, or a product of two of any shape")
     if any(a.shape[1] != b.shape[0] for a, b in itertools.pairwise(factors)):
         raise Unsupported("an error that NumPy words")
     made = _chain(factors, _best_splits([a.shape[0] for a in factors] + [factors[-1].shape[1]]), 0, len(factors) - 1)

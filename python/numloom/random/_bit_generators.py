@@ -10,7 +10,7 @@ import numpy
 from numpy.random.bit_generator import ISeedSequence, ISpawnableSeedSequence
 
 from numloom._core import BitStream, Scalar, Unsupported, adopt_numpy, draw_raw, is_ours, to_numpy
-from numloom.random._seeding import SeedSequence
+from numloom.random._seeding import SeedSequence, counted
 
 __all__ = ["MT19937", "PCG64", "PCG64DXSM", "SFC64", "Philox"]
 
@@ -73,8 +73,7 @@ class _OurBitGenerator(numpy.random.BitGenerator):
     _seed_seq = seed_seq
 
     def spawn(self, n_children: int) -> list[Any]:
-        if n_children < 0:
-            raise ValueError("n_children must be non-negative")
+        n_children = counted(n_children)
         if not isinstance(self._seeds, ISpawnableSeedSequence):
             raise TypeError("The underlying SeedSequence does not implement spawning.")
         return [type(self)(seed=seeds) for seeds in self._seeds.spawn(n_children)]

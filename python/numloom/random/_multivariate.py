@@ -14,6 +14,7 @@ import numpy
 
 from numloom._core import Unsupported, asarray, matmul, ndarray, to_numpy
 from numloom._creation import zeros
+from numloom._operands import is_truth
 
 _REAL = "?bBhHiIlLqQfd"
 # Elements of samples that are multiplied on the host.
@@ -53,6 +54,8 @@ class Normal:
             raise Unsupported("an error that NumPy words")
         if size is None:
             size = ()
+        elif is_truth(size):
+            raise Unsupported("an error that NumPy words")
         elif isinstance(size, int | numpy.integer):
             size = (int(size),)
         elif not isinstance(size, list | tuple):

@@ -48,6 +48,13 @@ def _words(x: Any) -> list[int]:
     return found
 
 
+def counted(n_children: Any) -> int:
+    """How many children NumPy takes this for, or its words about why it does not."""
+    if type(n_children) is int and n_children >= 0:
+        return n_children
+    return len(numpy.random.SeedSequence(0).spawn(n_children))
+
+
 class SeedSequence:
     __doc__ = numpy.random.SeedSequence.__doc__
     __module__ = "numloom.random"
@@ -107,8 +114,7 @@ class SeedSequence:
         raise ValueError("only support uint32 or uint64")
 
     def spawn(self, n_children: int) -> list[SeedSequence]:
-        if n_children < 0:
-            raise ValueError("n_children must be non-negative")
+        n_children = counted(n_children)
         first = self.n_children_spawned
         self.n_children_spawned += n_children
         return [
