@@ -177,3 +177,65 @@ def test_numba(x, m):
         return a * b
 
     close(product(m, m), m * m)
+
+
+# As a user writes it, with NumPy and with us: each gives the same.
+PANDAS = {
+    "masked rows": "df[m].values, df.loc[m].values, df.iloc[m].values, df.loc[m, 'x'].values",
+    "masked items": "s[m].values, s.iloc[m].values, s.index[m].values, df.drop(df.index[m]).values",
+    "masked writes": "[s.__setitem__(m, 9), df.loc.__setitem__((m, 'x'), 7.0), s.values, df.values]",
+    "groups": "df.groupby(np.arange(6) % 2).sum().values, df.groupby([np.arange(6) % 2, 'y']).sum().values",
+    "tables and matrices": "(df * np.ones((6, 2))).values, (np.arange(6.0)[:, None] + df).values",
+    "compared": "(df > np.ones((6, 2))).values, (df == np.arange(12.0).reshape(6, 2)).values",
+    "ufuncs": "np.maximum(s, np.ones(6)), np.hypot(s, np.ones(6))",
+    "codes": "pd.factorize(np.array([3, 1, 3])), pd.unique(np.array([2, 1, 2])), pd.cut(np.arange(6.0), 3).codes",
+    "membership": "s.isin(np.array([1.0, 2.0])).values, pd.Index(np.arange(3)).get_indexer(np.array([2, 0]))",
+    "what is missing": "np.mean(gaps), np.sum(gaps), np.std(gaps), np.mean(pd.DataFrame({0: gaps}), axis=0)",
+    "methods": "np.clip(s, 1, 3), np.round(s / 3, 1), np.cumsum(s), np.argsort(-s)",
+    "inside are arrays of NumPy's": "type(s._values), type(s.index._values), type((s + np.ones(6))._values)",
+}
+
+
+@pytest.mark.parametrize("name", PANDAS)
+def test_pandas_as_with_numpy(name):
+    pd = neighbour("pandas")
+
+    def told(module):
+        names = {"np": module, "pd": pd, "m": module.array([False] * 3 + [True] * 3)}
+        names["s"] = pd.Series(module.arange(6.0), index=module.arange(6) * 2)
+        names["df"] = pd.DataFrame({"x": module.arange(6.0), "y": module.arange(6) % 2})
+        names["gaps"] = pd.Series([1.0, numpy.nan, 4.0])
+        return [told_of(x) for x in eval(PANDAS[name], names)]
+
+    def told_of(x):
+        if isinstance(x, pd.Series):
+            return type(x), x.index.tolist(), x.values.tolist()
+        return [told_of(y) for y in x] if isinstance(x, tuple) else numpy.asarray(x).tolist()
+
+    assert told(np) == told(numpy)
+
+
+def test_libraries_that_compute_with_numpy_get_its_arrays():
+    optimize, sparse, signal = (neighbour(f"scipy.{part}") for part in ("optimize", "sparse", "signal"))
+    linalg = neighbour("scipy.sparse.linalg")
+    for method in "L-BFGS-B", "SLSQP", "TNC", "BFGS":
+        found = optimize.minimize(
+            lambda p: ((p - np.arange(3.0)) ** 2).sum(),
+            np.zeros(3),
+            jac=lambda p: 2 * (p - np.arange(3.0)),
+            method=method,
+        )
+        numpy.testing.assert_allclose(found.x, [0, 1, 2], atol=1e-4)
+    square = sparse.csr_array(numpy.eye(3))
+    assert (square + np.ones((3, 3))).tolist() == (numpy.eye(3) + 1).tolist()
+    assert numpy.asarray(square == np.eye(3)).all() and numpy.asarray(square < np.full((3, 3), 2)).all()
+    close(linalg.cg(np.eye(3) * 2, np.ones(3))[0], [0.5] * 3)
+    wave = numpy.sin(numpy.arange(30.0))
+    assert (signal.find_peaks(np.array(wave), height=np.zeros(30))[0] == signal.find_peaks(wave)[0]).all()
+
+
+def test_grids_of_parameters():
+    search, svm = neighbour("sklearn.model_selection"), neighbour("sklearn.svm")
+    x = np.array(numpy.random.default_rng(0).normal(size=(60, 3)))
+    found = search.GridSearchCV(svm.SVC(), {"C": np.logspace(-1, 1, 3)}).fit(x, (x[:, 0] > 0).astype(int))
+    assert found.best_score_ > 0.8

@@ -476,3 +476,16 @@ def test_copies_keep_their_order():
     assert copy.copy(x).flags.f_contiguous and copy.deepcopy(x).flags.f_contiguous
     assert x.squeeze() is x
     agree(np.broadcast_to(np.arange(3.0), (2, 3)).ravel("K"), numpy.broadcast_to(numpy.arange(3.0), (2, 3)).ravel("K"))
+
+
+def test_an_array_over_our_memory_is_a_view_of_it():
+    """Work on both is done in the order in which it was written."""
+    for m in np, numpy:
+        a = m.arange(20_400.0)
+        part = m.ndarray((4,), "f8", a)
+        steps = m.ndarray((3,), "f8", a, 16, (24,))
+        a -= 1
+        assert (part + 1).tolist() == [0, 1, 2, 3] and steps.tolist() == [1, 4, 7]
+        part[...] = 7
+        steps *= 2
+        assert a[:9].tolist() == [7, 7, 14, 7, 3, 8, 5, 6, 14]

@@ -226,6 +226,19 @@ def _any_foreign(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
     return any(is_foreign(x) or (type(x) in (list, tuple) and any(map(is_foreign, x))) for x in words)
 
 
+# Functions that NumPy leaves to a method of the object, if it has one: a Series answers with a Series, and skips what is
+# missing.
+_METHODS = frozenset(
+    "all any argmax argmin argsort clip cumprod cumsum max mean min nonzero prod ptp repeat round around searchsorted "
+    "squeeze std sum swapaxes take transpose var amax amin".split()
+)
+
+
+def _has_methods(x: Any) -> bool:
+    """Whether `x` is one of pandas' tables and columns, which have these methods."""
+    return type(x) is not ndarray and hasattr(type(x), "__pandas_priority__")
+
+
 def native_in(prefix: str, module: types.ModuleType) -> Callable[[F], F]:
     """Like `native`, for the functions of a submodule."""
 
@@ -235,11 +248,13 @@ def native_in(prefix: str, module: types.ModuleType) -> Callable[[F], F]:
         if original is None:  # NumPy has dropped it: kept for programs that have not
             return function
         native_names.add(name)
+        follows = name in _METHODS
 
         @functools.wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:
             try:
-                return function(*args, **kwargs)
+                if not follows or not args or not _has_methods(args[0]):
+                    return function(*args, **kwargs)
             except Unsupported:
                 pass
             except Exception:

@@ -1,5 +1,6 @@
 //! NumPy functions called on our arrays: ours of the same name runs, else NumPy on converted arguments.
 
+use crate::callers;
 use crate::convert;
 use crate::errors;
 use crate::handle::{self, NdArray, Scalar};
@@ -84,6 +85,17 @@ fn call_numpy<'py>(
     from_numpy_result(&found, 1)
 }
 
+/// Calls `f` on converted arguments, and leaves the result as it is.
+fn call_for_library<'py>(
+    f: &Bound<'py, PyAny>,
+    args: &Bound<'py, PyTuple>,
+    kwargs: Option<&Bound<'py, PyDict>>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let plain = to_numpy_args(args.as_any())?.cast_into::<PyTuple>()?;
+    let named = kwargs.map(|k| to_numpy_args(k.as_any())).transpose()?;
+    f.call(plain, named.map(Bound::cast_into::<PyDict>).transpose()?.as_ref())
+}
+
 /// `ufunc.method(*inputs, **kwargs)` of ours; `None` when there is none or it cannot.
 fn call_ours<'py>(
     ufunc: &Bound<'py, PyAny>,
@@ -160,6 +172,9 @@ fn array_ufunc<'py>(
     if any_override(inputs, kwargs)? {
         return Ok(ufunc.py().NotImplemented().into_bound(ufunc.py()));
     }
+    if callers::is_library(ufunc.py()) {
+        return call_for_library(&ufunc.getattr(method)?, inputs, kwargs);
+    }
     if let Some(found) = call_ours(ufunc, method, inputs, kwargs)? {
         return Ok(found);
     }
@@ -187,6 +202,9 @@ fn array_function<'py>(
     args: &Bound<'py, PyTuple>,
     kwargs: &Bound<'py, PyDict>,
 ) -> PyResult<Bound<'py, PyAny>> {
+    if callers::is_library(func.py()) {
+        return call_for_library(func, args, Some(kwargs));
+    }
     match our_function(func)? {
         Some(ours) => ours.call(args, Some(kwargs)),
         None => call_numpy(func, args, Some(kwargs)),

@@ -3,6 +3,7 @@
 mod account;
 mod assign;
 mod bare;
+mod callers;
 mod control;
 mod convert;
 mod create;

@@ -9,7 +9,7 @@ use crate::layout::{self, CastCopy, OrderArg, Truth};
 use crate::numpy_api::api;
 use crate::quick::peek;
 use crate::ufunc::fallback::call_numpy;
-use crate::{create, dispatch, errors, iteration, manipulate, protocols, provenance};
+use crate::{callers, create, dispatch, errors, iteration, manipulate, protocols, provenance};
 use numloom_ir::promote::{Casting, can_cast};
 use numloom_ir::view::Order;
 use numloom_ir::{DType, Dims, ScalarOp, Value, View};
@@ -238,6 +238,13 @@ impl NdArray {
     #[deleter(imag)]
     fn delete_imag(&self) -> PyResult<()> {
         Err(PyAttributeError::new_err("Cannot delete array imaginary part"))
+    }
+
+    /// NumPy's class for functions that tell our arrays from other things by it.
+    #[getter]
+    fn __class__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        static NDARRAY: errors::NumpyClass = errors::NumpyClass::new("numpy", "ndarray");
+        if callers::asks_for_arrays(slf.py()) { NDARRAY.get(slf.py()) } else { Ok(slf.get_type().into_any()) }
     }
 
     #[getter]
