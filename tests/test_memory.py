@@ -287,3 +287,26 @@ def test_duplicate_instances_are_pointed_out():
     assert any("p.py:3 lies there 2 times" in words and "stencil_hint" in words for words in twins.advice)
     parts = report(instance(1, 7, 0, 499), instance(2, 7, 500, 999))
     assert parts.duplicates == () and not any("stencil_hint" in words for words in parts.advice)
+
+
+def test_of_one_array_the_program_is_told_once(tmp_path):
+    """What updates an array that found no room fails with it, and says nothing where another one is read."""
+    done = run(
+        """
+        import numloom as np
+        for fill in (lambda x: x.__setitem__(np.arange(5), 1), lambda x: (x.__setitem__(7, 1), x.__setitem__(9, 2))):
+            x = np.zeros(8_000_000)
+            fill(x)
+            try:
+                print(float(x[7]))
+            except np.OutOfMemoryError as e:
+                print("told of", e.report.bytes)
+            print(float((np.arange(200_000.0) + 1).sum()))
+        """,
+        "--cpus 2 --sysmem 40",
+        tmp_path,
+    )
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert [line.startswith("told of 64") for line in lines] == [True, False] * 2, done.stdout
+    assert lines[1] == lines[3] == "20000100000.0"

@@ -19,7 +19,10 @@ const ASKING: &[(&str, &[&str])] = &[
     ("pandas/core/common.py", &["is_bool_indexer"]),
     ("pandas/core/dtypes/common.py", &["is_array_like_deprecate_non_pandas"]),
     ("pandas/core/groupby/grouper.py", &["__init__", "get_grouper", "is_in_axis", "_convert_grouper", "<genexpr>"]),
-    ("pandas/core/frame.py", &["_align_for_op", "set_index", "__setitem__", "_setitem_frame", "_maybe_align_series_as_frame"]),
+    (
+        "pandas/core/frame.py",
+        &["_align_for_op", "set_index", "__setitem__", "_setitem_frame", "_maybe_align_series_as_frame"],
+    ),
     ("pandas/core/ops/__init__.py", &["align_method_FRAME"]),
     ("pandas/core/algorithms.py", &["_ensure_arraylike", "factorize", "unique_with_mask"]),
     ("pandas/core/arraylike.py", &["array_ufunc"]),
@@ -44,7 +47,8 @@ fn judged(code: &Bound<'_, PyAny>) -> PyResult<Caller> {
     let file: String = code.getattr("co_filename")?.extract()?;
     let name: String = code.getattr("co_name")?.extract()?;
     let file = file.replace(std::path::MAIN_SEPARATOR, "/");
-    let inside = ["site-packages/", "dist-packages/"].iter().find_map(|folder| file.rsplit_once(folder)).map(|(_, f)| f);
+    let inside =
+        ["site-packages/", "dist-packages/"].iter().find_map(|folder| file.rsplit_once(folder)).map(|(_, f)| f);
     Ok(inside.map_or(Caller::default(), |file| Caller {
         is_library: LIBRARIES.iter().any(|l| file.starts_with(l)),
         asks: ASKING.iter().any(|(f, names)| *f == file && names.contains(&name.as_str())),

@@ -75,7 +75,8 @@ fn are_plain(items: Items<'_, '_>) -> bool {
         let exact = x.is_exact_instance_of::<PyInt>() || x.is_exact_instance_of::<PyFloat>();
         exact || x.is_exact_instance_of::<PyBool>() || x.is_exact_instance_of::<PyComplex>() || numpy.is_scalar(x)
     };
-    let is_row = |x: &Bound<'_, PyAny>| Items::of(x).is_some_and(|row| row.len() <= MOST && row.iter().all(|y| is_number(&y)));
+    let is_row =
+        |x: &Bound<'_, PyAny>| Items::of(x).is_some_and(|row| row.len() <= MOST && row.iter().all(|y| is_number(&y)));
     (1..=MOST).contains(&items.len()) && items.iter().all(|x| is_number(&x) || is_row(&x))
 }
 

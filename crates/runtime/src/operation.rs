@@ -56,6 +56,11 @@ pub struct Operation {
 }
 
 impl Operation {
+    /// Whether nothing wrote this output before.
+    pub fn is_fresh(&self, k: usize) -> bool {
+        self.fresh >> k.min(7) & 1 == 1
+    }
+
     /// A copy that nobody waits for, of an operation that is no library's.
     pub fn twin(&self) -> Operation {
         let kind = match &self.kind {

@@ -25,7 +25,8 @@ pub fn run(work: &Work) -> Prepared {
             }
         };
         if let Some(e) = failed {
-            retire::leave_without_contents(&ops[i..=i], &e, !std::mem::replace(&mut has_failed, true));
+            let known = retire::has_failed_before(&ops[i..=i]) | std::mem::replace(&mut has_failed, true);
+            retire::leave_without_contents(&ops[i..=i], &e, !known);
         }
         release_temporaries(&ops, i);
     }

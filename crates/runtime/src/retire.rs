@@ -2,7 +2,7 @@
 
 use crate::error::{ExecError, FpReport};
 use crate::fp;
-use crate::operation::Operation;
+use crate::operation::{Operation, Place};
 use crate::pace;
 use crate::profile;
 use crate::stats;
@@ -27,8 +27,8 @@ pub fn retire(work: &Work, error: Option<ExecError>) {
     profile::retired(work, &ops, error.is_some());
     if let Some(e) = error {
         let e = Arc::new(e);
-        let known = ops.iter().flat_map(|op| op.reads()).any(|p| failure_of(&p.store).is_some());
-        leave_without_contents(&ops, &e, !known);
+        let new = !has_failed_before(&ops);
+        leave_without_contents(&ops, &e, new);
     }
     work.payload.lock().take();
     work.mapping.lock().take();
@@ -42,6 +42,13 @@ pub fn retire(work: &Work, error: Option<ExecError>) {
         }
     }
     stats::count(&stats::TASKS, 1);
+}
+
+/// Whether the operations read or update an array that has failed before: of it, the program is told once.
+pub fn has_failed_before(ops: &[Operation]) -> bool {
+    let has_failed = |p: &Place| failure_of(&p.store).is_some();
+    let updates = |op: &Operation| op.outs.iter().enumerate().any(|(k, p)| !op.is_fresh(k) && has_failed(p));
+    ops.iter().any(|op| op.reads().any(has_failed) || updates(op))
 }
 
 /// Keeps what the work's operations have raised for the next sync point.
@@ -64,7 +71,7 @@ pub fn leave_without_contents(ops: &[Operation], e: &Arc<ExecError>, new: bool) 
     let mut failures = FAILURES.lock();
     for op in ops {
         for (k, p) in op.outs.iter().enumerate() {
-            if op.fresh >> k.min(7) & 1 == 1 {
+            if op.is_fresh(k) {
                 let _ = p.store.error.set(e.clone());
             } else {
                 taint::add(&p.store, e);
