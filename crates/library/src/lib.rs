@@ -56,7 +56,7 @@ pub use few_truths::Truths;
 pub use fold::{BinaryFn, Fold};
 pub use gather::Take;
 pub use index::{Mode, Reaches};
-pub use interpolate::interpolate;
+pub use interpolate::{Interpolate, interpolate};
 pub use matmul::MatMul;
 pub use matvec::dots_dense;
 pub use order::{distinct_few, lex_places_few, median_few, places_few, quantile_few, quantiles_few, sort_few};
