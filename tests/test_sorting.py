@@ -70,6 +70,36 @@ def test_every_length_that_a_network_takes(dtype):
             check(mine, theirs)
 
 
+def bits(x):
+    """Zeros of both signs told apart, NaNs not."""
+    x = numpy.asarray(x)
+    return (x, numpy.signbit(x) & (x == 0)) if x.dtype.kind == "f" else (x,)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("n", [1, 2, 9, 16, 17, 25, 63, 64, 65])
+def test_many_short_rows(dtype, n):
+    for shape, axis in (((75, n), 1), ((n, 75), 0), ((3, n, 40), 1)):
+        host = made(dtype, shape, seed=n)
+        for there, x in ((host, np.asarray(host)), (host[..., ::-1], np.asarray(host)[..., ::-1])):
+            want = numpy.sort(there, axis=axis, kind="stable")
+            check(np.sort(x, axis=axis), want)
+            for mine, theirs in zip(bits(np.sort(x, axis=axis, kind="stable")), bits(want)):
+                check(mine, theirs)
+            check(np.argsort(x, axis=axis), numpy.argsort(there, axis=axis, kind="stable"))
+            k = n // 2
+            middle = want.take([k], axis=axis)
+            parted = np.partition(x, k, axis=axis)
+            check(np.sort(parted, axis=axis), want)
+            check(parted.take([k], axis=axis), middle)
+            places = numpy.asarray(np.argpartition(x, k, axis=axis))
+            check(numpy.sort(places, axis=axis), numpy.sort(numpy.argsort(there, axis=axis), axis=axis))
+            check(numpy.take_along_axis(there, places, axis).take([k], axis=axis), middle)
+            here = x.copy()
+            here.sort(axis)
+            check(here, want)
+
+
 def test_places_of_what_differs_only_in_its_lowest_bits():
     rng = numpy.random.default_rng(1)
     for n in (10, 300, 1000, 20_000):

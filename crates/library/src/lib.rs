@@ -2,6 +2,7 @@
 //! it is cut into tiles, and what a tile does. The runtime runs the tiles of a phase on its workers
 //! in any order, and the phases one after another.
 
+mod abreast;
 mod arg_reduce;
 mod buckets;
 mod clock;

@@ -1,9 +1,11 @@
 //! Sorting and partitioning along an axis, of values or of their places.
 //!
-//! A lane becomes a dense run of records (`sort_key.rs`). Many lanes are sorted in tiles. A few long lanes are dealt
-//! out to buckets (`buckets.rs`) if their records have ranks; of a partition only the buckets with a wanted place are
-//! sorted. Else they are sorted in chunks that are then merged in pairs, each merge cut into equal pieces.
+//! A lane becomes a dense run of records (`sort_key.rs`). Many lanes are sorted in tiles, the shortest of them abreast
+//! (`abreast.rs`). A few long lanes are dealt out to buckets (`buckets.rs`) if their records have ranks; of a partition only
+//! the buckets with a wanted place are sorted.
+//! Else they are sorted in chunks that are then merged in pairs, each merge cut into equal pieces.
 
+use crate::abreast::{self, Lanes, Network};
 use crate::buckets::{Buckets, Cutting, Lane, Wanted, are_apart};
 use crate::divide::{self, Divide};
 use crate::element::{Complex32, Complex64, Truth};
@@ -85,7 +87,14 @@ fn group_of(walk: &mut Walk<2>, lanes: usize) -> SmallVec<[[isize; 2]; GROUP]> {
 
 impl Sort {
     fn with(axis: usize, order: Order, places: bool) -> Sort {
-        Sort { axis, order, places, runs: Scratch::default(), buckets: Buckets::default(), divide: Divide::default() }
+        Sort {
+            axis,
+            order,
+            places,
+            runs: Scratch::default(),
+            buckets: Buckets::default(),
+            divide: Divide::default(),
+        }
     }
 
     pub fn new(axis: usize, stable: bool) -> Sort {
@@ -359,6 +368,17 @@ impl Sort {
             let (shape, strides) = (smallvec![plan.len], smallvec![x.strides[self.axis]]);
             let lane = RawView { ptr: x.ptr, dtype: x.dtype, shape, strides };
             self.divide.run::<T>(&lane, out.ptr as *mut T, place, phase, tile)
+        } else if let (Cut::Lanes { tiles }, true) = (&plan.cut, plan.len <= abreast::SHORT && plan.lanes >= GROUP) {
+            let (x, out, lanes) = (&args.ins[0], &args.outs[0], piece(plan.lanes, *tiles, tile));
+            let (from, to) = ((x.ptr.cast_const(), x.strides[self.axis]), (out.ptr, out.strides[self.axis]));
+            let walk = Walk::new(&plan.outer, [&plan.steps[0], &plan.steps[1]]);
+            let (mut abreast, network) = (Lanes { from, to, walk, len: plan.len }, Network::new(plan.len, None));
+            let stable = matches!(self.order, Order::Sorted { stable: true }) && x.dtype.is_float();
+            match self.places {
+                true => abreast.places::<T>(lanes, &network),
+                false => abreast.sort::<T>(lanes, &network, stable),
+            }
+            Ok(())
         } else if let (Cut::Lanes { tiles }, true) = (&plan.cut, self.is_plain(args.ins[0].dtype)) {
             let lanes = piece(plan.lanes, *tiles, tile);
             match self.places {
