@@ -100,6 +100,37 @@ def test_many_short_rows(dtype, n):
             check(here, want)
 
 
+@pytest.mark.parametrize("dtype", "h H i I q Q".split())
+def test_long_lanes_of_few_values(dtype):
+    rng = numpy.random.default_rng(3)
+    ends = numpy.iinfo(dtype)
+    for shape in ((40_000,), (200_001,), (3, 70_000)):
+        for low, high, step in ((0, 1000, 1), (ends.min, ends.min + 7, 1), (ends.max - 900, ends.max, 1), (0, 90, 256)):
+            host = (rng.integers(low, high, shape, dtype=dtype, endpoint=True) // step * step).astype(dtype)
+            for there, x in ((host, np.asarray(host)), (host[..., ::-2], np.asarray(host)[..., ::-2])):
+                check(np.sort(x), numpy.sort(there))
+                check(np.unique(x), numpy.unique(there))
+                for mine, theirs in zip(np.unique(x, return_counts=True), numpy.unique(there, return_counts=True)):
+                    check(mine, theirs)
+                here = x.copy()[..., ::-1]
+                here.sort()
+                check(here, numpy.sort(there))
+
+
+@pytest.mark.parametrize("dtype", "i I q Q f d".split())
+def test_long_lanes_of_unequal_shares(dtype):
+    rng = numpy.random.default_rng(4)
+    for n in (33_000, 150_000):
+        wide = rng.standard_normal(n) * 1e8
+        for host in (wide, numpy.where(rng.random(n) < 0.9, 7, wide), rng.integers(0, 5, n) * 1e8, numpy.sort(wide)):
+            host = abs(host).astype(dtype) if dtype in "IQ" else host.astype(dtype)
+            for there, x in ((host, np.asarray(host)), (host[::-1], np.asarray(host)[::-1])):
+                check(np.sort(x), numpy.sort(there))
+                here = x.copy()
+                here.sort()
+                check(here, numpy.sort(there))
+
+
 def test_places_of_what_differs_only_in_its_lowest_bits():
     rng = numpy.random.default_rng(1)
     for n in (10, 300, 1000, 20_000):
