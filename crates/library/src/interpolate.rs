@@ -41,7 +41,8 @@ pub fn interpolate(x: &[f64], xp: &[f64], fp: &[f64], left: f64, right: f64, out
     }
 }
 
-/// The last place whose bound is not above `x`, which is not below the first: looked for farther and farther from `guess`.
+/// The last place whose bound is not above `x`, which is not below the first: looked for farther and farther from
+/// `guess`.
 #[inline]
 fn nearby(xp: &[f64], x: f64, guess: usize) -> usize {
     let (mut low, mut high, mut step) = (guess, guess, 1);
@@ -78,8 +79,8 @@ fn at(x: f64, xp: &[f64], fp: &[f64], i: usize) -> f64 {
     if made.is_nan() && f0 == f1 { f0 } else { made }
 }
 
-/// As `interpolate`, for any number of points. Inputs: the points, the bounds and their values, the last two of one axis
-/// and one length; all are float64. Output: as many values, dense.
+/// As `interpolate`, for any number of points. Inputs: the points, the bounds and their values, the last two of one
+/// axis and one length; all are float64. Output: as many values, dense.
 pub struct Interpolate {
     /// Beyond the ends; the first and the last value where there is none.
     left: Option<f64>,

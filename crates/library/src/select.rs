@@ -1,7 +1,8 @@
 //! Order statistics: the elements that a sort would put at given places, without sorting.
 //!
-//! The shortest lanes are sorted abreast (`abreast.rs`), short ones partitioned. For a long one, a sample tells between which ranks each wanted element almost certainly
-//! lies; one pass over the lane counts what is below and keeps what is between, and the rest is a small selection.
+//! The shortest lanes are sorted abreast (`abreast.rs`), short ones partitioned. For a long one,
+//! a sample tells between which ranks each wanted element almost certainly lies; one pass over
+//! the lane counts what is below and keeps what is between, and the rest is a small selection.
 
 use crate::abreast::{self, Lanes, Network};
 use crate::guide::{BLOCK, blocks};

@@ -1,6 +1,6 @@
-//! Sorting a few long lanes of values on all cores. A sample says between which values lie about equal shares of a lane;
-//! its elements are dealt out to them, and each share is sorted in the cache of whoever takes it. Integers of a narrow
-//! range are counted instead (`counting.rs`).
+//! Sorting a few long lanes of values on all cores. A sample says between which values lie about equal shares of a
+//! lane; its elements are dealt out to them, and each share is sorted in the cache of whoever takes it. Integers of a
+//! narrow range are counted instead (`counting.rs`).
 
 use crate::counting::{Counted, Counting, Found, look, narrow};
 use crate::guide::{BLOCK, blocks};

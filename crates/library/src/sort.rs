@@ -1,9 +1,9 @@
 //! Sorting and partitioning along an axis, of values or of their places.
 //!
 //! A lane becomes a dense run of records (`sort_key.rs`). Many lanes are sorted in tiles, the shortest of them abreast
-//! (`abreast.rs`). A few long lanes of values are dealt out to equal shares (`shares.rs`) if equals need no order, else to
-//! buckets (`buckets.rs`) if their records have ranks; of a partition only the buckets with a wanted place are sorted.
-//! Else they are sorted in chunks that are then merged in pairs, each merge cut into equal pieces.
+//! (`abreast.rs`). A few long lanes of values are dealt out to equal shares (`shares.rs`) if equals need no order, else
+//! to buckets (`buckets.rs`) if their records have ranks; of a partition only the buckets with a wanted place are
+//! sorted. Else they are sorted in chunks that are then merged in pairs, each merge cut into equal pieces.
 
 use crate::abreast::{self, Lanes, Network};
 use crate::buckets::{Buckets, Cutting, Lane, Wanted, are_apart};
@@ -155,7 +155,7 @@ impl Sort {
         Ok(Plan { outer, steps: [x_steps, out_steps], lanes, len, cut })
     }
 
-    /// Whether long lanes are dealt out to shares: sorted values that have vectors of keys, or few enough to be counted.
+    /// Whether long lanes are dealt out to shares: sorted values that have vectors of keys, or few enough to count.
     fn shared(&self, dtype: DType) -> bool {
         let sorted = matches!(self.order, Order::Sorted { .. }) && !self.places && self.is_plain(dtype);
         sorted && !dtype.is_complex() && (dtype.size() >= 4 || matches!(dtype, DType::I16 | DType::U16))
