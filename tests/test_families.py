@@ -181,6 +181,18 @@ def test_interp_at_the_edges():
     agree(lambda np: np.interp(2.5, [1, 2, 3], [3, 2, 0], period=0))
 
 
+def test_interp_of_many_points_in_any_order():
+    rng = numpy.random.default_rng(0)
+    for n in (1, 2, 100, 50_000):
+        xp = numpy.sort(numpy.round(rng.random(n) * 100, 3))
+        fp = rng.standard_normal(n)
+        up = numpy.linspace(-5, 110, 40_000)
+        beside = numpy.where(rng.random(40_000) < 0.01, numpy.nan, up)
+        for x in (up, up[::-1], rng.permutation(up), beside, xp, up.reshape(200, 200).T):
+            agree(lambda np, x, xp, fp: np.interp(x, xp, fp), x, xp, fp)
+            agree(lambda np, x, xp, fp: np.interp(x, xp, fp, left=-7, right=0.5), x, xp, fp)
+
+
 def test_indices_and_windows():
     agree(lambda np: (np.tril_indices(5, 1, 4), np.triu_indices(4, -1), np.tril_indices(0)))
     agree(lambda np: (np.diag_indices(3, 3), np.mask_indices(3, np.triu, 1), np.mask_indices(4, np.tril)))

@@ -70,6 +70,67 @@ def test_every_length_that_a_network_takes(dtype):
             check(mine, theirs)
 
 
+def bits(x):
+    """Zeros of both signs told apart, NaNs not."""
+    x = numpy.asarray(x)
+    return (x, numpy.signbit(x) & (x == 0)) if x.dtype.kind == "f" else (x,)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("n", [1, 2, 9, 16, 17, 25, 63, 64, 65])
+def test_many_short_rows(dtype, n):
+    for shape, axis in (((75, n), 1), ((n, 75), 0), ((3, n, 40), 1)):
+        host = made(dtype, shape, seed=n)
+        for there, x in ((host, np.asarray(host)), (host[..., ::-1], np.asarray(host)[..., ::-1])):
+            want = numpy.sort(there, axis=axis, kind="stable")
+            check(np.sort(x, axis=axis), want)
+            for mine, theirs in zip(bits(np.sort(x, axis=axis, kind="stable")), bits(want)):
+                check(mine, theirs)
+            check(np.argsort(x, axis=axis), numpy.argsort(there, axis=axis, kind="stable"))
+            k = n // 2
+            middle = want.take([k], axis=axis)
+            parted = np.partition(x, k, axis=axis)
+            check(np.sort(parted, axis=axis), want)
+            check(parted.take([k], axis=axis), middle)
+            places = numpy.asarray(np.argpartition(x, k, axis=axis))
+            check(numpy.sort(places, axis=axis), numpy.sort(numpy.argsort(there, axis=axis), axis=axis))
+            check(numpy.take_along_axis(there, places, axis).take([k], axis=axis), middle)
+            here = x.copy()
+            here.sort(axis)
+            check(here, want)
+
+
+@pytest.mark.parametrize("dtype", "h H i I q Q".split())
+def test_long_lanes_of_few_values(dtype):
+    rng = numpy.random.default_rng(3)
+    ends = numpy.iinfo(dtype)
+    for shape in ((40_000,), (200_001,), (3, 70_000)):
+        for low, high, step in ((0, 1000, 1), (ends.min, ends.min + 7, 1), (ends.max - 900, ends.max, 1), (0, 90, 256)):
+            host = (rng.integers(low, high, shape, dtype=dtype, endpoint=True) // step * step).astype(dtype)
+            for there, x in ((host, np.asarray(host)), (host[..., ::-2], np.asarray(host)[..., ::-2])):
+                check(np.sort(x), numpy.sort(there))
+                check(np.unique(x), numpy.unique(there))
+                for mine, theirs in zip(np.unique(x, return_counts=True), numpy.unique(there, return_counts=True)):
+                    check(mine, theirs)
+                here = x.copy()[..., ::-1]
+                here.sort()
+                check(here, numpy.sort(there))
+
+
+@pytest.mark.parametrize("dtype", "i I q Q f d".split())
+def test_long_lanes_of_unequal_shares(dtype):
+    rng = numpy.random.default_rng(4)
+    for n in (33_000, 150_000):
+        wide = rng.standard_normal(n) * 1e8
+        for host in (wide, numpy.where(rng.random(n) < 0.9, 7, wide), rng.integers(0, 5, n) * 1e8, numpy.sort(wide)):
+            host = abs(host).astype(dtype) if dtype in "IQ" else host.astype(dtype)
+            for there, x in ((host, np.asarray(host)), (host[::-1], np.asarray(host)[::-1])):
+                check(np.sort(x), numpy.sort(there))
+                here = x.copy()
+                here.sort()
+                check(here, numpy.sort(there))
+
+
 def test_places_of_what_differs_only_in_its_lowest_bits():
     rng = numpy.random.default_rng(1)
     for n in (10, 300, 1000, 20_000):

@@ -53,6 +53,20 @@ def test_median(dtype, shape):
                 check(np.nanmedian(x, axis), numpy.nanmedian(host, axis))
 
 
+@pytest.mark.parametrize("dtype", REAL)
+@pytest.mark.parametrize("n", [1, 2, 9, 24, 64, 65])
+def test_many_short_rows(dtype, n):
+    for shape, axis in (((300, n), 1), ((n, 70), 0), ((5, n, 31), 1)):
+        host = made(dtype, shape, n % 2 == 0, seed=n)
+        for there, x in ((host, np.asarray(host)), (host[..., ::-1], np.asarray(host)[..., ::-1])):
+            check(np.median(x, axis), numpy.median(there, axis))
+            check(np.percentile(x, [10, 75.5, 100], axis), numpy.percentile(there, [10, 75.5, 100], axis))
+    host = made(dtype, (40, 30), seed=n)
+    windows = numpy.lib.stride_tricks.sliding_window_view(host, (3, 3))
+    mine = np.lib.stride_tricks.sliding_window_view(np.asarray(host), (3, 3))
+    check(np.median(mine, axis=(2, 3)), numpy.median(windows, axis=(2, 3)))
+
+
 def test_statistics_of_few():
     rng = numpy.random.default_rng(5)
     for n in (1, 2, 3, 10, 255, 256, 257, 300, 301, 1000, 1024, 1025, 9000):

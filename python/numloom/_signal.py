@@ -128,6 +128,10 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
         xp, fp = xp[order], fp[order]
         xp = concatenate((xp[-1:] - period, xp, xp[:1] + period))
         fp = concatenate((fp[-1:], fp, fp[:1]))
+    if fp.dtype.kind != "c" and all(edge is None or type(edge) in (int, float) for edge in (left, right)):
+        made = _core.interpolated(operand(at), xp, fp, left, right)
+        if made is not None:
+            return made[()] if at.ndim == 0 else made
     edges = [fp[0] if left is None else left, fp[-1] if right is None else right]
     with numpy.errstate(all="ignore"):
         if fp.dtype.kind == "c":

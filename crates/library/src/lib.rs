@@ -2,10 +2,12 @@
 //! it is cut into tiles, and what a tile does. The runtime runs the tiles of a phase on its workers
 //! in any order, and the phases one after another.
 
+mod abreast;
 mod arg_reduce;
 mod buckets;
 mod clock;
 mod contract;
+mod counting;
 mod dealing;
 mod divide;
 mod element;
@@ -40,6 +42,7 @@ mod scatter;
 mod scratch;
 mod searchsorted;
 mod select;
+mod shares;
 mod slide;
 mod sort;
 mod sort_key;
@@ -56,7 +59,7 @@ pub use few_truths::Truths;
 pub use fold::{BinaryFn, Fold};
 pub use gather::Take;
 pub use index::{Mode, Reaches};
-pub use interpolate::interpolate;
+pub use interpolate::{Interpolate, interpolate};
 pub use matmul::MatMul;
 pub use matvec::dots_dense;
 pub use order::{distinct_few, lex_places_few, median_few, places_few, quantile_few, quantiles_few, sort_few};

@@ -36,6 +36,9 @@ fn spread<T: Copy>(mut run: &mut [T], counts: &[usize], value: impl Fn(usize) ->
 /// Elements that a pivot is chosen from.
 #[cfg(target_arch = "x86_64")]
 const SAMPLE: usize = 15;
+/// Vectors that are read at once when a run is partitioned.
+#[cfg(target_arch = "x86_64")]
+const AT_ONCE: usize = 8;
 
 macro_rules! vector_sorts {
     ($($name:ident, $recurse:ident, $pivot:ident, $partition:ident, $network:ident, $t:ty, $m:ty, $load:ident,
@@ -89,58 +92,82 @@ macro_rules! vector_sorts {
         }
 
         /// Moves what is smaller than the pivot (or equal, for `OR_EQUAL`) to the front; answers how many.
-        /// The run must be longer than two vectors.
+        /// The run must be longer than twice as many vectors as are read at once, and one.
         #[cfg(target_arch = "x86_64")]
         #[target_feature(enable = "avx512f,popcnt")]
         unsafe fn $partition<const OR_EQUAL: bool>(run: &mut [$t], pivot: $t) -> usize {
             use std::arch::x86_64::*;
             const WIDTH: usize = 64 / size_of::<$t>();
+            const SOME: usize = AT_ONCE * WIDTH;
+            debug_assert!(run.len() > 2 * SOME + WIDTH);
             let p = run.as_mut_ptr();
             let (mut left, mut right) = (0, run.len());
             // What does not fill a vector goes first, one by one.
             for _ in 0..run.len() % WIDTH {
-                if *p.add(left) < pivot || (OR_EQUAL && *p.add(left) == pivot) {
-                    left += 1;
-                } else {
-                    right -= 1;
-                    std::ptr::swap(p.add(left), p.add(right));
-                }
+                let (first, last) = (*p.add(left), *p.add(right - 1));
+                let small = first < pivot || (OR_EQUAL && first == pivot);
+                // Both are written, whether they change places or not: no branch has to be guessed.
+                (*p.add(left), *p.add(right - 1)) = if small { (first, last) } else { (last, first) };
+                left += small as usize;
+                right -= !small as usize;
             }
             let pivots = $set(pivot);
-            // Small elements in the low lanes, the others in the high ones.
-            let arrange = |v: __m512i| -> (__m512i, usize) {
+            let (mut low, mut high) = (left, right);
+            // Small elements in the low lanes, the others in the high ones: written at both ends, each of which then
+            // keeps its own.
+            let mut put = |v: __m512i| {
                 let small: $m = if OR_EQUAL { $le(v, pivots) } else { $lt(v, pivots) };
                 let count = small.count_ones() as usize;
-                let high = (<$m>::MAX as u32).unbounded_shl(count as u32) as $m;
-                ($or($compress(small, v), $expand(high, $compress(!small, v))), count)
+                let others = (<$m>::MAX as u32).unbounded_shl(count as u32) as $m;
+                let v = $or($compress(small, v), $expand(others, $compress(!small, v)));
+                _mm512_storeu_si512(p.add(low) as *mut __m512i, v);
+                _mm512_storeu_si512(p.add(high - WIDTH) as *mut __m512i, v);
+                low += count;
+                high -= WIDTH - count;
+                (low, high)
             };
-            // Two vectors are held back, so that between what is read and what is written there is always
-            // room for two; reading from the narrower side leaves room for one on both.
-            let (first, last) = ($load(p.add(left)), $load(p.add(right - WIDTH)));
-            let (mut low, mut high) = (left, right);
-            left += WIDTH;
-            right -= WIDTH;
+            // Some vectors of both ends are held back, so that between what is read and what is written there is always
+            // room for twice as many; reading from the narrower side leaves room for as many as are read on both.
+            // (By index, for iterators would not be inlined here.)
+            let mut held = [pivots; 2 * AT_ONCE];
+            for k in 0..AT_ONCE {
+                held[k] = $load(p.add(left + k * WIDTH));
+                held[AT_ONCE + k] = $load(p.add(right - SOME + k * WIDTH));
+            }
+            let mut written = (left, right);
+            left += SOME;
+            right -= SOME;
+            // Which side that is nobody can guess: it is asked once for several vectors.
+            while right - left >= SOME {
+                let from = if written.1 - right < left - written.0 {
+                    right -= SOME;
+                    right
+                } else {
+                    left += SOME;
+                    left - SOME
+                };
+                let mut some = [pivots; AT_ONCE];
+                for k in 0..AT_ONCE {
+                    some[k] = $load(p.add(from + k * WIDTH));
+                }
+                for k in 0..AT_ONCE {
+                    written = put(some[k]);
+                }
+            }
             while left < right {
-                let v = if high - right < left - low {
+                let v = if written.1 - right < left - written.0 {
                     right -= WIDTH;
                     $load(p.add(right))
                 } else {
                     left += WIDTH;
                     $load(p.add(left - WIDTH))
                 };
-                let (v, count) = arrange(v);
-                _mm512_storeu_si512(p.add(low) as *mut __m512i, v);
-                _mm512_storeu_si512(p.add(high - WIDTH) as *mut __m512i, v);
-                low += count;
-                high -= WIDTH - count;
+                written = put(v);
             }
-            let (v, count) = arrange(first);
-            _mm512_storeu_si512(p.add(low) as *mut __m512i, v);
-            _mm512_storeu_si512(p.add(high - WIDTH) as *mut __m512i, v);
-            low += count;
-            let (v, count) = arrange(last);
-            _mm512_storeu_si512(p.add(low) as *mut __m512i, v);
-            low + count
+            for k in 0..2 * AT_ONCE {
+                written = put(held[k]);
+            }
+            written.0
         }
     )*};
 }

@@ -40,6 +40,12 @@ impl Scale {
     pub fn number(&self, rank: i64) -> u64 {
         (rank.wrapping_sub(self.low) as u64) >> self.skip
     }
+
+    /// The rank of a number.
+    #[inline(always)]
+    pub fn rank(&self, number: u64) -> i64 {
+        self.low.wrapping_add((number << self.skip) as i64)
+    }
 }
 
 /// Runs up to this long are sorted by insertion, and up to that by comparisons.

@@ -1,8 +1,10 @@
 //! Order statistics: the elements that a sort would put at given places, without sorting.
 //!
-//! Short lanes are partitioned. For a long one, a sample tells between which ranks each wanted element almost certainly
-//! lies; one pass over the lane counts what is below and keeps what is between, and the rest is a small selection.
+//! The shortest lanes are sorted abreast (`abreast.rs`), short ones partitioned. For a long one,
+//! a sample tells between which ranks each wanted element almost certainly lies; one pass over
+//! the lane counts what is below and keeps what is between, and the rest is a small selection.
 
+use crate::abreast::{self, Lanes, Network};
 use crate::guide::{BLOCK, blocks};
 use crate::quicksort::{select_64, sort_64};
 use crate::scratch::{Buffer, Scratch};
@@ -85,6 +87,13 @@ impl Select {
 
     unsafe fn short_lanes<T: Keyed>(&self, args: &Args, plan: &Plan, lanes: Range<usize>) -> Result<(), LibraryError> {
         let mut walk = Walk::new(&plan.outer, [&plan.steps[0], &plan.steps[1]]);
+        if plan.len <= abreast::SHORT {
+            let (x, out) = (&args.ins[0], &args.outs[0]);
+            let (from, to) = ((x.ptr.cast_const(), x.strides[self.axis]), (out.ptr, out.strides[self.axis]));
+            let network = Network::new(plan.len, Some(&self.kth));
+            Lanes { from, to, walk, len: plan.len }.select::<T>(lanes, &network, &self.kth);
+            return Ok(());
+        }
         walk.seek(lanes.start);
         let buffer = Buffer::new::<i64>(plan.len)?;
         let ranks = std::slice::from_raw_parts_mut(buffer.as_ptr::<i64>(), plan.len);

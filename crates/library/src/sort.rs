@@ -1,9 +1,11 @@
 //! Sorting and partitioning along an axis, of values or of their places.
 //!
-//! A lane becomes a dense run of records (`sort_key.rs`). Many lanes are sorted in tiles. A few long lanes are dealt
-//! out to buckets (`buckets.rs`) if their records have ranks; of a partition only the buckets with a wanted place are
+//! A lane becomes a dense run of records (`sort_key.rs`). Many lanes are sorted in tiles, the shortest of them abreast
+//! (`abreast.rs`). A few long lanes of values are dealt out to equal shares (`shares.rs`) if equals need no order, else
+//! to buckets (`buckets.rs`) if their records have ranks; of a partition only the buckets with a wanted place are
 //! sorted. Else they are sorted in chunks that are then merged in pairs, each merge cut into equal pieces.
 
+use crate::abreast::{self, Lanes, Network};
 use crate::buckets::{Buckets, Cutting, Lane, Wanted, are_apart};
 use crate::divide::{self, Divide};
 use crate::element::{Complex32, Complex64, Truth};
@@ -11,6 +13,7 @@ use crate::merge::{Record, merge, split};
 use crate::order::{places_dense, sort_dense};
 use crate::radix::{Scale, sort_run};
 use crate::scratch::{Buffer, Scratch};
+use crate::shares::{self, Shares};
 use crate::sort_key::{Codec, Keyed, Keys, LongPlaces, PairPlaces, Plain, Ranked, ShortPlaces};
 use crate::walk::{Walk, ensure, ensure_operands, piece, pieces, without};
 use crate::{Args, Form, LibraryError, LibraryOp, RawView};
@@ -26,6 +29,7 @@ pub struct Sort {
     places: bool,
     runs: Scratch,
     buckets: Buckets,
+    shares: Shares,
     divide: Divide,
 }
 
@@ -41,6 +45,8 @@ const TILE: usize = 1 << 15;
 /// Elements of a lane that make it worth cutting, and of a chunk of it.
 const LONG: usize = 1 << 16;
 const CHUNK: usize = 1 << 20;
+/// Elements of a lane that is dealt out to shares.
+const SHARED: usize = 1 << 16;
 /// Elements of a lane that is worth a sample.
 const DIVIDED: usize = 1 << 18;
 /// Elements of a piece of a merge.
@@ -62,6 +68,7 @@ enum Cut {
         tiles: usize,
     },
     Buckets(Cutting),
+    Shares(shares::Cutting),
     /// One lane around this place.
     Divided {
         place: usize,
@@ -85,7 +92,15 @@ fn group_of(walk: &mut Walk<2>, lanes: usize) -> SmallVec<[[isize; 2]; GROUP]> {
 
 impl Sort {
     fn with(axis: usize, order: Order, places: bool) -> Sort {
-        Sort { axis, order, places, runs: Scratch::default(), buckets: Buckets::default(), divide: Divide::default() }
+        Sort {
+            axis,
+            order,
+            places,
+            runs: Scratch::default(),
+            buckets: Buckets::default(),
+            shares: Shares::default(),
+            divide: Divide::default(),
+        }
     }
 
     pub fn new(axis: usize, stable: bool) -> Sort {
@@ -127,6 +142,8 @@ impl Sort {
             Cut::Nothing
         } else if let Some(place) = self.divided(x, out, lanes) {
             Cut::Divided { place }
+        } else if self.shared(x.dtype) && lanes <= 4 && len >= SHARED {
+            Cut::Shares(shares::Cutting::new(lanes, len))
         } else if lanes <= 4 && len >= LONG && !x.dtype.is_complex() && (self.places || x.dtype.size() > 1) {
             Cut::Buckets(Cutting::new(lanes, len))
         } else if sorted && lanes <= 2 && len >= LONG && x.dtype.is_complex() {
@@ -136,6 +153,12 @@ impl Sort {
             Cut::Lanes { tiles: pieces(lanes * len, TILE).min(pieces(lanes, GROUP.min(lanes / 4))) }
         };
         Ok(Plan { outer, steps: [x_steps, out_steps], lanes, len, cut })
+    }
+
+    /// Whether long lanes are dealt out to shares: sorted values that have vectors of keys, or few enough to count.
+    fn shared(&self, dtype: DType) -> bool {
+        let sorted = matches!(self.order, Order::Sorted { .. }) && !self.places && self.is_plain(dtype);
+        sorted && !dtype.is_complex() && (dtype.size() >= 4 || matches!(dtype, DType::I16 | DType::U16))
     }
 
     /// The place that one long lane is divided around: if it is the only one wanted, and the answer can be written while
@@ -162,7 +185,7 @@ impl Sort {
                 self.whole_lanes::<C>(args, plan, lanes, |run, _| self.order.arrange(run))
             }
             Cut::Chunks { chunks, pieces } => self.chunked::<C>(args, plan, chunks, pieces, phase, tile),
-            Cut::Nothing | Cut::Buckets(_) | Cut::Divided { .. } => Ok(()),
+            Cut::Nothing | Cut::Buckets(_) | Cut::Shares(_) | Cut::Divided { .. } => Ok(()),
         }
     }
 
@@ -196,7 +219,7 @@ impl Sort {
                 };
                 self.buckets.run::<C>(cut, lane, wanted, phase, tile)
             }
-            Cut::Nothing | Cut::Chunks { .. } | Cut::Divided { .. } => Ok(()),
+            Cut::Nothing | Cut::Chunks { .. } | Cut::Shares(_) | Cut::Divided { .. } => Ok(()),
         }
     }
 
@@ -359,6 +382,26 @@ impl Sort {
             let (shape, strides) = (smallvec![plan.len], smallvec![x.strides[self.axis]]);
             let lane = RawView { ptr: x.ptr, dtype: x.dtype, shape, strides };
             self.divide.run::<T>(&lane, out.ptr as *mut T, place, phase, tile)
+        } else if let Cut::Shares(cut) = plan.cut {
+            let (x, out, (index, part)) = (&args.ins[0], &args.outs[0], cut.part_of(phase, tile));
+            let mut walk = Walk::new(&plan.outer, [&plan.steps[0], &plan.steps[1]]);
+            walk.seek(index);
+            let (shape, strides) = (smallvec![plan.len], smallvec![x.strides[self.axis]]);
+            let from = RawView { ptr: x.ptr.offset(walk.offsets[0]), dtype: x.dtype, shape, strides };
+            let (to, to_step) = (out.ptr.offset(walk.offsets[1]), out.strides[self.axis]);
+            let lane = shares::Lane { index, from, to, to_step, apart: are_apart(x, out) };
+            self.shares.run::<T>(cut, &lane, phase, part)
+        } else if let (Cut::Lanes { tiles }, true) = (&plan.cut, plan.len <= abreast::SHORT && plan.lanes >= GROUP) {
+            let (x, out, lanes) = (&args.ins[0], &args.outs[0], piece(plan.lanes, *tiles, tile));
+            let (from, to) = ((x.ptr.cast_const(), x.strides[self.axis]), (out.ptr, out.strides[self.axis]));
+            let walk = Walk::new(&plan.outer, [&plan.steps[0], &plan.steps[1]]);
+            let (mut abreast, network) = (Lanes { from, to, walk, len: plan.len }, Network::new(plan.len, None));
+            let stable = matches!(self.order, Order::Sorted { stable: true }) && x.dtype.is_float();
+            match self.places {
+                true => abreast.places::<T>(lanes, &network),
+                false => abreast.sort::<T>(lanes, &network, stable),
+            }
+            Ok(())
         } else if let (Cut::Lanes { tiles }, true) = (&plan.cut, self.is_plain(args.ins[0].dtype)) {
             let lanes = piece(plan.lanes, *tiles, tile);
             match self.places {
@@ -422,6 +465,7 @@ impl LibraryOp for Sort {
             Cut::Nothing => smallvec![0],
             Cut::Lanes { tiles } => smallvec![tiles],
             Cut::Buckets(cut) => cut.phases(),
+            Cut::Shares(cut) => cut.phases(),
             Cut::Divided { .. } => divide::phases(plan.len),
             Cut::Chunks { chunks, pieces } => {
                 let mut phases = smallvec![plan.lanes * chunks];

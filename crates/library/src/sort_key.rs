@@ -4,6 +4,7 @@
 use crate::element::{Complex32, Complex64, Element, Truth};
 use crate::merge::Record;
 use crate::quicksort;
+use crate::shares::Tallied;
 use half::f16;
 
 /// Turns elements into records and sorted records into answers.
@@ -27,7 +28,9 @@ pub(crate) trait Ranked: Codec {
 
 /// Elements that have an integer of their own size in the same order.
 pub(crate) trait Keyed: Element {
-    type Key: Record;
+    type Key: Tallied;
+    /// Whether all that sorts as equal is the same.
+    const DISTINCT: bool;
     fn key(self) -> Self::Key;
     fn from_key(key: Self::Key) -> Self;
     /// As the key, but equal for all that sorts as equal: zeros of both signs, NaNs of all kinds. Fits 32 bits
@@ -53,6 +56,7 @@ macro_rules! keyed_integers {
     ($($t:ty, $k:ty, $flip:expr;)*) => {$(
         impl Keyed for $t {
             type Key = $k;
+            const DISTINCT: bool = true;
             #[inline(always)]
             fn key(self) -> $k { (self ^ $flip) as $k }
             #[inline(always)]
@@ -77,6 +81,7 @@ macro_rules! keyed_floats {
     ($($t:ty, $k:ty;)*) => {$(
         impl Keyed for $t {
             type Key = $k;
+            const DISTINCT: bool = false;
             /// Negative floats have their magnitude inverted; NaNs lose their sign, which puts them last.
             #[inline(always)]
             fn key(self) -> $k {
@@ -106,6 +111,7 @@ keyed_floats! { f16, i16; f32, i32; f64, i64; }
 
 impl Keyed for Truth {
     type Key = i8;
+    const DISTINCT: bool = true;
     #[inline(always)]
     fn key(self) -> i8 {
         self.truth() as i8

@@ -5,7 +5,7 @@ use crate::handle::{self, NdArray};
 use crate::{errors, provenance};
 use numloom_ir::DType;
 use numloom_ir::view::Order;
-use numloom_library::{LibraryOp, SearchSorted, Select, Sort, Tally};
+use numloom_library::{Interpolate, LibraryOp, SearchSorted, Select, Sort, Tally};
 use numloom_runtime::{Array, record};
 use pyo3::prelude::*;
 
@@ -99,6 +99,28 @@ fn insertion_places(
     handle::wrap_result(py, out)
 }
 
+/// The piecewise linear function through the `values` at the `bounds`, for all points; beyond its ends, `left` and
+/// `right`. Nothing where there are GPUs, which do it in steps.
+#[pyfunction]
+#[pyo3(signature = (points, bounds, values, left=None, right=None))]
+fn interpolated(
+    points: &Bound<'_, NdArray>,
+    bounds: &Bound<'_, NdArray>,
+    values: &Bound<'_, NdArray>,
+    left: Option<f64>,
+    right: Option<f64>,
+) -> PyResult<Option<Py<PyAny>>> {
+    let py = points.py();
+    if numloom_runtime::devices() > 0 {
+        return Ok(None);
+    }
+    let (points, bounds, values) = (handle::sized(points)?, handle::sized(bounds)?, handle::sized(values)?);
+    let made = record::empty(DType::F64, &points.view.shape, Order::C, || provenance::here(py));
+    let out = made.map_err(|e| errors::raise(py, e))?;
+    into(py, Interpolate::new(left, right), &[&points, &bounds, &values], &out)?;
+    handle::wrap(py, out).map(Some)
+}
+
 /// The elements at the `kth` places of each lane, in the place of the lane.
 #[pyfunction]
 fn order_statistics(x: &Bound<'_, NdArray>, axis: usize, kth: Vec<usize>) -> Answer {
@@ -147,6 +169,7 @@ pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(partition_in_place, m)?)?;
     m.add_function(wrap_pyfunction!(partitioning_places, m)?)?;
     m.add_function(wrap_pyfunction!(insertion_places, m)?)?;
+    m.add_function(wrap_pyfunction!(interpolated, m)?)?;
     m.add_function(wrap_pyfunction!(order_statistics, m)?)?;
     m.add_function(wrap_pyfunction!(tally, m)?)
 }

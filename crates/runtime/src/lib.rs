@@ -85,3 +85,4 @@ pub use array::Array;
 pub use error::{Account, ErrorKind, ExecError};
 pub use provenance::Provenance;
 pub use record::{MapOp, Operand};
+pub use reserved::devices;
