@@ -18,9 +18,9 @@ const CHUNK: usize = 1 << 16;
 const MOST_CHUNKS: usize = 64;
 /// Elements of a share, of which there are no more than that: each takes a comparison of every element.
 const SHARE: usize = 1 << 13;
-const MOST: usize = 32;
+const MOST: usize = 8;
 /// Elements of a sample for each share.
-const SAMPLE: usize = 16;
+const SAMPLE: usize = 128;
 /// Elements whose shares are found at a time, in registers.
 const AT_ONCE: usize = 32;
 
@@ -48,7 +48,6 @@ tallied!(i8 i16 i32 i64);
 pub struct Shares {
     found: Scratch,
     bounds: Scratch,
-    numbers: Scratch,
     counts: Scratch,
     keys: Scratch,
     counting: Counting,
@@ -128,12 +127,13 @@ impl Shares {
             return self.count::<T>(cut, lane, phase, part, scale);
         }
         let counts = self.counts.get::<[usize; MOST]>(lanes * chunks)?.add(lane.index * chunks);
-        let numbers = self.numbers.get::<u8>(lanes * len)?.add(lane.index * len);
+        // Found again where elements are dealt out: to keep them would take memory that NumPy's sort does not.
+        let mut numbers = [0; BLOCK];
         match phase {
             1 => {
-                let (mut own, to) = ([0; MOST], numbers.add(range.start));
-                blocks::<T>(&lane.from, range, |block, done| {
-                    let numbers = std::slice::from_raw_parts_mut(to.add(done), block.len());
+                let mut own = [0; MOST];
+                blocks::<T>(&lane.from, range, |block, _| {
+                    let numbers = &mut numbers[..block.len()];
                     number::<T>(block, &bounds[1..], numbers);
                     numbers.iter().for_each(|&n| own[n as usize % MOST] += 1);
                 });
@@ -148,10 +148,10 @@ impl Shares {
             }
             3 => {
                 let (keys, mut next) = (self.keys_of::<T>(cut, lane)?, *counts.add(part));
-                let numbers = numbers.add(range.start);
-                blocks::<T>(&lane.from, range, |block, done| {
-                    for (i, v) in block.iter().enumerate() {
-                        let next = &mut next[*numbers.add(done + i) as usize % MOST];
+                blocks::<T>(&lane.from, range, |block, _| {
+                    number::<T>(block, &bounds[1..], &mut numbers[..block.len()]);
+                    for (v, &number) in block.iter().zip(&numbers) {
+                        let next = &mut next[number as usize % MOST];
                         keys.add(*next).write(v.key());
                         *next += 1;
                     }
