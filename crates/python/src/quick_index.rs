@@ -215,7 +215,8 @@ pub fn get(x: &Bound<'_, NdArray>, index: &Bound<'_, PyAny>) -> Option<PyResult<
     if is_tuple(index) {
         return get_tuple(x, index);
     }
-    let plain = Plain::read(index.as_ptr());
+    // SAFETY: nothing is done with the contents.
+    let plain = if unsafe { peek(index) }.is_some() { None } else { Plain::read(index.as_ptr()) };
     // SAFETY: nothing below runs Python code before the arrays are done with.
     let this = unsafe { peek(x.as_any())? };
     let array = &this.array;
@@ -348,7 +349,9 @@ pub fn set(x: &Bound<'_, NdArray>, index: &Bound<'_, PyAny>, value: &Bound<'_, P
         let mut parts = Parts::NONE;
         return (parts.read(index.as_ptr()) && set_plain(x, parts.as_slice(), value)).then_some(Ok(()));
     }
-    match Plain::read(index.as_ptr()) {
+    // SAFETY: nothing is done with the contents.
+    let plain = if unsafe { peek(index) }.is_some() { None } else { Plain::read(index.as_ptr()) };
+    match plain {
         Some(plain) => set_plain(x, &[plain], value).then_some(Ok(())),
         None if set_places(x, index, value) => Some(Ok(())),
         None => unpacked(x, index, value),
