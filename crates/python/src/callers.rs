@@ -19,18 +19,14 @@ const ASKING: &[(&str, &[&str])] = &[
     ("pandas/core/common.py", &["is_bool_indexer"]),
     ("pandas/core/dtypes/common.py", &["is_array_like_deprecate_non_pandas"]),
     ("pandas/core/groupby/grouper.py", &["__init__", "get_grouper", "is_in_axis", "_convert_grouper", "<genexpr>"]),
-    (
-        "pandas/core/frame.py",
-        &["_align_for_op", "set_index", "__setitem__", "_setitem_frame", "_maybe_align_series_as_frame"],
-    ),
-    ("pandas/core/ops/__init__.py", &["align_method_FRAME"]),
+    ("pandas/core/frame.py", &["_align_for_op", "set_index", "__setitem__", "_setitem_frame"]),
     ("pandas/core/algorithms.py", &["_ensure_arraylike", "factorize", "unique_with_mask"]),
     ("pandas/core/arraylike.py", &["array_ufunc"]),
     ("scipy/sparse/_sputils.py", &["isdense"]),
     ("scipy/sparse/linalg/_interface.py", &["aslinearoperator"]),
     ("scipy/linalg/interpolative.py", &["_as_linear_operator", "svd", "estimate_rank", "interp_decomp"]),
     ("scipy/signal/_peak_finding.py", &["_unpack_condition_args"]),
-    ("sklearn/model_selection/_search.py", &["__init__", "_check_param_grid"]),
+    ("sklearn/model_selection/_search.py", &["__init__"]),
     ("sklearn/utils/_param_validation.py", &["is_satisfied_by"]),
 ];
 
@@ -39,6 +35,9 @@ struct Caller {
     is_library: bool,
     asks: bool,
 }
+
+/// Code objects that are remembered; a program may make new ones without end.
+const MOST: usize = 1 << 14;
 
 /// What is known of code objects, which are kept: an address never changes its meaning.
 static KNOWN: OnceLock<Mutex<FxHashMap<usize, Caller>>> = OnceLock::new();
@@ -71,8 +70,11 @@ fn caller(py: Python<'_>) -> Caller {
         return found;
     }
     let found = judged(&code).unwrap_or_default();
-    known.lock().insert(key, found);
-    std::mem::forget(code);
+    let mut known = known.lock();
+    if known.len() < MOST {
+        known.insert(key, found);
+        std::mem::forget(code);
+    }
     found
 }
 
