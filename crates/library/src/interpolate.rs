@@ -59,7 +59,8 @@ fn nearby(xp: &[f64], x: f64, guess: usize) -> usize {
         }
         low = high.saturating_sub(step);
     }
-    low + xp[low + 1..high].partition_point(|&bound| bound <= x)
+    // There is nothing between them where bounds are NaN.
+    low + xp.get(low + 1..high).map_or(0, |between| between.partition_point(|&bound| bound <= x))
 }
 
 #[inline]
