@@ -226,8 +226,8 @@ def _any_foreign(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
     return any(is_foreign(x) or (type(x) in (list, tuple) and any(map(is_foreign, x))) for x in words)
 
 
-# Functions that NumPy leaves to a method of the object, if it has one: a Series answers with a Series, and skips what is
-# missing.
+# Functions that NumPy leaves to a method of the object, if it has one: a Series answers with a Series, and skips what
+# is missing.
 _METHODS = frozenset(
     "all any argmax argmin argsort clip cumprod cumsum max mean min nonzero prod ptp repeat round around searchsorted "
     "squeeze std sum swapaxes take transpose var amax amin".split()
