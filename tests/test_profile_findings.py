@@ -213,7 +213,7 @@ print(float(x.sum()))
     ),
     "utility-bound": (
         """
-rows = [np.full(9_000, 1.0 + k) for k in range(97)]
+rows = [np.full(9_000, 1.0 + k, "f4") for k in range(97)]
 for k in range(96_000):
     np.add(rows[k * 7 % 97], rows[k * k * k % 97], out=rows[k * k % 97])
 print(float(rows[0].sum()))

@@ -125,14 +125,16 @@ pub struct Compiled {
     pub(crate) trial: Option<Arc<Trial>>,
 }
 
-/// Elements after which a kernel is worth the 0.2 ms of generating machine code for it.
-const HOT: u64 = 150_000;
-/// The same for kernels over so few elements at a time that looking after the blocks is most of the work: the
-/// generator itself is megabytes of code that would be read in for little.
+/// Elements after which a kernel is worth the 0.02 ms of generating wide machine code for it, and the page it lies in.
+const HOT: u64 = 40_000;
+/// The same where it comes through Cranelift, in 0.2 ms or more.
+const HOT_THROUGH_CRANELIFT: u64 = 150_000;
+/// And for kernels over so few elements at a time that looking after the blocks is most of the work: Cranelift itself is
+/// megabytes of code that would be read in for little.
 const FEW: usize = 16_384;
 const HOT_OF_FEW: u64 = 8_000_000;
 
-/// Whether half of a short kernel's work is minima and maxima of floats: NaNs make ten instructions of each in machine
+/// Whether half of a short kernel's work is minima and maxima of floats: NaNs make ten instructions of each in narrow machine
 /// code, for two elements, and a block loop has wider vectors.
 fn is_for_blocks(kernel: &Kernel) -> bool {
     use ScalarOp::{Fmax, Fmin, Maximum, Minimum};
@@ -150,8 +152,8 @@ impl Compiled {
         debug_assert_eq!(kernel.check(), Ok(()));
         Compiled {
             copies: pairs_of(&kernel),
-            is_for_blocks: is_for_blocks(&kernel),
-            trial: trial::is_worth_it(&kernel).then(Arc::default),
+            is_for_blocks: !numloom_jit::is_wide() && is_for_blocks(&kernel),
+            trial: (!numloom_jit::is_wide() && trial::is_worth_it(&kernel)).then(Arc::default),
             kernel,
             programs: Mutex::new(Vec::new()),
             elements: AtomicU64::new(0),
@@ -161,7 +163,11 @@ impl Compiled {
     /// The tier for one more launch of `elements`: machine code once the kernel has proven hot.
     pub fn tier(&self, elements: usize) -> Tier {
         let seen = self.elements.fetch_add(elements as u64, Ordering::Relaxed) + elements as u64;
-        let hot = if elements < FEW { HOT_OF_FEW } else { HOT };
+        let hot = match numloom_jit::is_wide() {
+            true => HOT,
+            false if elements < FEW => HOT_OF_FEW,
+            false => HOT_THROUGH_CRANELIFT,
+        };
         match &self.trial {
             _ if seen < hot || self.is_for_blocks => Tier::Interpreter,
             Some(trial) => trial.next(),

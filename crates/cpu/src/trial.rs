@@ -1,4 +1,5 @@
-//! Which tier runs a kernel sooner, found out by trying both.
+//! Which tier runs a kernel sooner, found out by trying both. Only where machine code comes through Cranelift: the wide form
+//! is the better one always.
 //!
 //! Machine code saves what block loops write and read between two operations, and has vectors of 128 bits; block loops have
 //! the widest of the machine. For arithmetic machine code wins by far. Comparisons, minima and selections take several of its

@@ -103,7 +103,7 @@ pub fn build(
     Ok(memory)
 }
 
-fn executable(code: &[u8]) -> Result<Compiled, JitError> {
+pub fn executable(code: &[u8]) -> Result<Compiled, JitError> {
     let mut memory = MmapMut::map_anon(code.len())?;
     memory[..code.len()].copy_from_slice(code);
     Ok(Compiled { code: memory.make_exec()?, len: code.len() })

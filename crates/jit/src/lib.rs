@@ -9,6 +9,7 @@ mod lanes;
 mod ops;
 mod plan;
 mod support;
+mod wide;
 
 use numloom_ir::kernel::{Instr, Kernel, Reg};
 use std::sync::Arc;
@@ -40,6 +41,24 @@ pub struct Segment<'a> {
 pub fn compile(segment: &Segment) -> Result<Arc<Compiled>, JitError> {
     cache::compiled(segment, || {
         let plan = plan::Plan::of(segment)?;
-        host::build(|func, context, target| function::emit(func, context, target, segment, &plan))
+        match wide::is_possible().then(|| wide::emit(segment)).flatten() {
+            Some(code) => host::executable(&code),
+            None => through_cranelift(segment, &plan),
+        }
     })
+}
+
+/// The same for machines without wide vectors.
+#[doc(hidden)]
+pub fn compile_narrow(segment: &Segment) -> Result<Arc<Compiled>, JitError> {
+    through_cranelift(segment, &plan::Plan::of(segment)?).map(Arc::new)
+}
+
+fn through_cranelift(segment: &Segment, plan: &plan::Plan) -> Result<Compiled, JitError> {
+    host::build(|func, context, target| function::emit(func, context, target, segment, plan))
+}
+
+/// Whether this machine has vectors of 64 bytes for the generated code.
+pub fn is_wide() -> bool {
+    wide::is_possible()
 }

@@ -100,8 +100,8 @@ fn flags_of_a_masked_chain() {
     let top = apply(ScalarOp::Maximum, sum, limit);
     let r = p.select(low, x, top).unwrap();
     p.outputs.push(r);
-    let code = p.compile();
-    let run = |n: usize, at: usize, a: f32, b: f32, limit: f32| {
+    let codes = p.compile();
+    let run = |code: &numloom_jit::Compiled, n: usize, at: usize, a: f32, b: f32, limit: f32| {
         let (mut xs, mut ys, mut out) = (vec![1f32; n], vec![2f32; n], vec![0f32; n]);
         (xs[at], ys[at]) = (a, b);
         let slots = [xs.as_ptr(), ys.as_ptr(), &limit, out.as_mut_ptr()].map(|p| p as *mut u8);
@@ -112,13 +112,67 @@ fn flags_of_a_masked_chain() {
         flags::set(before);
         raised
     };
-    for n in [1, 5, 16, 64, 67] {
+    for (code, n) in codes.iter().flat_map(|code| [1, 5, 16, 64, 67].map(|n| (code, n))) {
         for at in 0..n {
-            assert_eq!(run(n, at, 1.0, 1.0, 1.0), 0);
-            assert_eq!(run(n, at, f32::NAN, 1.0, 1.0), 0);
-            assert_eq!(run(n, at, 1.0, f32::NAN, f32::NAN), 0);
-            assert_eq!(run(n, at, f32::INFINITY, f32::NEG_INFINITY, 1.0), INVALID);
-            assert_eq!(run(n, at, f32::INFINITY, f32::NEG_INFINITY, f32::NAN), INVALID);
+            assert_eq!(run(code, n, at, 1.0, 1.0, 1.0), 0);
+            assert_eq!(run(code, n, at, f32::NAN, 1.0, 1.0), 0);
+            assert_eq!(run(code, n, at, 1.0, f32::NAN, f32::NAN), 0);
+            assert_eq!(run(code, n, at, f32::INFINITY, f32::NEG_INFINITY, 1.0), INVALID);
+            assert_eq!(run(code, n, at, f32::INFINITY, f32::NEG_INFINITY, f32::NAN), INVALID);
+        }
+    }
+}
+
+/// Elements that are not there are no zeros either: a division by them would be reported.
+#[test]
+fn what_is_behind_the_last_element_raises_nothing() {
+    let mut p = Program::default();
+    let (x, y) = (p.input(DType::F64, false), p.input(DType::F64, false));
+    let mut apply = |op: ScalarOp, a, b| p.apply(op, op.loop_for(DType::F64).unwrap(), a, b).unwrap();
+    let ratio = apply(ScalarOp::Divide, x, y);
+    let inverse = apply(ScalarOp::Reciprocal, ratio, NO_REG);
+    p.outputs.push(inverse);
+    for (code, n) in p.compile().iter().flat_map(|code| (0..40).map(move |n| (code, n))) {
+        let (xs, ys, mut out) = (vec![4f64; n], vec![2f64; n], vec![0f64; n]);
+        let slots = [xs.as_ptr(), ys.as_ptr(), out.as_mut_ptr()].map(|p| p as *mut u8);
+        let before = flags::take();
+        // SAFETY: three runs of `n` elements.
+        unsafe { code.call(n, slots.as_ptr()) };
+        assert_eq!(flags::take(), 0, "{n} elements");
+        flags::set(before);
+        assert!(out.iter().all(|&x| x == 0.5));
+    }
+}
+
+/// More values wanted later than there are registers, more slots than addresses are kept of, and more masks.
+#[test]
+fn more_values_than_registers() {
+    for (d, inputs) in [(DType::F64, 3), (DType::F32, 24), (DType::I16, 40), (DType::U64, 9)] {
+        let mut random = Random(17);
+        let mut p = Program::default();
+        let mut known: Vec<Reg> = (0..inputs).map(|at| p.input(d, at % 3 == 2)).collect();
+        let mut masks = vec![p.input(DType::Bool, false), p.input(DType::Bool, true), p.input(DType::Bool, true)];
+        let op = |p: &mut Program, op: ScalarOp, a, b| p.apply(op, op.loop_for(d).unwrap(), a, b).unwrap();
+        for k in 0..60 {
+            let (a, b) = (random.pick(&known), known[k % known.len()]);
+            let sum = op(&mut p, if k % 2 == 0 { ScalarOp::Add } else { ScalarOp::Maximum }, a, b);
+            known.push(sum);
+            masks.push(op(&mut p, ScalarOp::Less, sum, a));
+        }
+        // Everything is wanted once more, the first last.
+        let (mut r, mut m) = (known[0], masks[0]);
+        for k in (0..known.len().max(masks.len())).rev() {
+            let (value, mask) = (known[k % known.len()], masks[k % masks.len()]);
+            let chosen = p.select(mask, value, r).unwrap();
+            r = op(&mut p, ScalarOp::Subtract, chosen, value);
+            m = p.select(m, mask, m).unwrap();
+        }
+        p.outputs = vec![r, m];
+        p.outputs.extend(&known[inputs..inputs + 20]);
+        let codes = p.compile();
+        for n in [0, 1, 7, 8, 9, 31, 32, 33, 64, 200] {
+            p.check(&codes, n, false, &mut random);
+            p.check(&codes, n, true, &mut random);
         }
     }
 }

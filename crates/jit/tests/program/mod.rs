@@ -3,7 +3,7 @@
 use crate::{flags, reference};
 use numloom_ir::kernel::{Instr, Kernel, NO_REG, Reg};
 use numloom_ir::{DType, ScalarOp};
-use numloom_jit::{Compiled, Input, Segment, compile, supports};
+use numloom_jit::{Compiled, Input, Segment, compile, compile_narrow, supports};
 use std::sync::Arc;
 
 pub const TYPES: [DType; 11] = [
@@ -117,10 +117,11 @@ impl Program {
         Some(dst)
     }
 
-    pub fn compile(&self) -> Arc<Compiled> {
+    /// The code for this machine, and the one for machines without wide vectors.
+    pub fn compile(&self) -> [Arc<Compiled>; 2] {
         let segment =
             Segment { kernel: &self.kernel, instrs: &self.kernel.instrs, inputs: &self.inputs, outputs: &self.outputs };
-        compile(&segment).unwrap_or_else(|e| panic!("{e}: {self:?}"))
+        [compile(&segment), compile_narrow(&segment)].map(|code| code.unwrap_or_else(|e| panic!("{e}: {self:?}")))
     }
 
     pub fn size(&self, r: Reg) -> usize {
@@ -141,9 +142,13 @@ impl Program {
         live
     }
 
+    pub fn check(&self, codes: &[Arc<Compiled>], n: usize, in_place: bool, random: &mut Random) {
+        codes.iter().for_each(|code| self.check_one(code, n, in_place, random));
+    }
+
     /// Runs the code and the evaluator over `n` elements and compares results and
     /// floating-point flags; guard bytes stand around every run.
-    pub fn check(&self, code: &Compiled, n: usize, in_place: bool, random: &mut Random) {
+    fn check_one(&self, code: &Compiled, n: usize, in_place: bool, random: &mut Random) {
         const GUARD: usize = 32;
         let ins: Vec<Vec<u64>> = self
             .inputs
