@@ -1,6 +1,6 @@
 //! Sorting integers of a narrow range: how many there are of each value says it all. Every chunk counts for itself.
 
-use crate::guide::blocks;
+use crate::guide::{BLOCK, blocks};
 use crate::radix::Scale;
 use crate::scratch::Scratch;
 use crate::sort_key::Keyed;
@@ -25,13 +25,24 @@ pub struct Found {
     varying: u64,
 }
 
-/// Looks through a chunk of a lane.
+/// Looks through a chunk of a lane, or a part of it that shows that its range is not narrow.
 ///
 /// # Safety
 /// The lane must be readable and not empty.
 pub unsafe fn look<T: Keyed>(lane: &RawView, range: Range<usize>) -> Found {
     let first = (lane.ptr as *const T).read_unaligned().rank();
     let mut found = Found { low: i64::MAX, high: i64::MIN, varying: 0 };
+    let middle = range.end.min(range.start + BLOCK);
+    for part in [range.start..middle, middle..range.end] {
+        if part.start > range.start && Scale::new(found.low, found.high, found.varying).bits > BITS {
+            break;
+        }
+        found = look_through::<T>(lane, part, first, found);
+    }
+    found
+}
+
+unsafe fn look_through<T: Keyed>(lane: &RawView, range: Range<usize>, first: i64, mut found: Found) -> Found {
     blocks::<T>(lane, range, |block, _| {
         found = vectorized(
             #[inline(always)]

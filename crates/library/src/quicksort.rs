@@ -2,6 +2,8 @@
 
 #[cfg(target_arch = "x86_64")]
 use crate::network::{by_32, by_64};
+#[cfg(target_arch = "x86_64")]
+use std::mem::MaybeUninit;
 use std::ops::Range;
 
 /// Sorts bytes by counting them.
@@ -33,6 +35,9 @@ fn spread<T: Copy>(mut run: &mut [T], counts: &[usize], value: impl Fn(usize) ->
     }
 }
 
+/// Bytes of the room that parts of a run are moved through, if they fit in there.
+#[cfg(target_arch = "x86_64")]
+const SPARE: usize = 1 << 16;
 /// Elements that a pivot is chosen from.
 #[cfg(target_arch = "x86_64")]
 const SAMPLE: usize = 15;
@@ -41,29 +46,39 @@ const SAMPLE: usize = 15;
 const AT_ONCE: usize = 8;
 
 macro_rules! vector_sorts {
-    ($($name:ident, $recurse:ident, $pivot:ident, $partition:ident, $network:ident, $t:ty, $m:ty, $load:ident,
-        $set:ident, $lt:ident, $le:ident, $compress:ident, $expand:ident, $or:ident;)*) => {$(
+    ($($name:ident, $long:ident, $recurse:ident, $pivot:ident, $partition:ident, $apart:ident, $network:ident, $t:ty, $m:ty,
+        $load:ident, $set:ident, $lt:ident, $le:ident, $compress:ident, $expand:ident, $or:ident;)*) => {$(
         /// Sorts a run; with AVX-512 by a network, and long ones first by a quicksort that partitions a vector at a time.
         pub fn $name(run: &mut [$t]) {
             #[cfg(target_arch = "x86_64")]
             if is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("popcnt") {
-                let depth = 2 * run.len().max(1).ilog2();
                 // SAFETY: the features were just detected.
-                return unsafe { $recurse(run, depth) };
+                return unsafe { if run.len() > $network::MOST { $long(run) } else { $network::sort(run) } };
             }
             run.sort_unstable();
         }
 
         #[cfg(target_arch = "x86_64")]
         #[target_feature(enable = "avx512f,popcnt")]
-        unsafe fn $recurse(mut run: &mut [$t], mut depth: u32) {
+        unsafe fn $long(run: &mut [$t]) {
+            let mut spare = [const { MaybeUninit::uninit() }; SPARE / size_of::<$t>()];
+            $recurse(run, 2 * run.len().ilog2(), &mut spare)
+        }
+
+        #[cfg(target_arch = "x86_64")]
+        #[target_feature(enable = "avx512f,popcnt")]
+        unsafe fn $recurse(mut run: &mut [$t], mut depth: u32, spare: &mut [MaybeUninit<$t>]) {
             while run.len() > $network::MOST {
                 if depth == 0 {
                     return run.sort_unstable();
                 }
                 depth -= 1;
                 let pivot = $pivot(run);
-                let below = $partition::<false>(run, pivot);
+                let below = if run.len() + 64 / size_of::<$t>() <= spare.len() {
+                    $apart(run, pivot, spare.as_mut_ptr() as *mut $t)
+                } else {
+                    $partition::<false>(run, pivot)
+                };
                 if below == 0 {
                     // Nothing is smaller than the pivot: its equals are in place once they are in front.
                     let equal = $partition::<true>(run, pivot);
@@ -72,14 +87,47 @@ macro_rules! vector_sorts {
                 }
                 let (left, right) = run.split_at_mut(below);
                 if left.len() < right.len() {
-                    $recurse(left, depth);
+                    $recurse(left, depth, spare);
                     run = right;
                 } else {
-                    $recurse(right, depth);
+                    $recurse(right, depth, spare);
                     run = left;
                 }
             }
             $network::sort(run);
+        }
+
+        /// Moves what is smaller than the pivot to the front, and the rest through `spare` behind it; answers how many.
+        /// The spare has room for the run and a vector.
+        #[cfg(target_arch = "x86_64")]
+        #[target_feature(enable = "avx512f,popcnt")]
+        unsafe fn $apart(run: &mut [$t], pivot: $t, spare: *mut $t) -> usize {
+            use std::arch::x86_64::*;
+            const WIDTH: usize = 64 / size_of::<$t>();
+            let (p, n) = (run.as_mut_ptr(), run.len());
+            let pivots = $set(pivot);
+            let (mut low, mut high, mut at) = (0, 0, 0);
+            while at + WIDTH <= n {
+                let v = $load(p.add(at));
+                let small: $m = $lt(v, pivots);
+                let count = small.count_ones() as usize;
+                // What is written behind the small ones has been read.
+                _mm512_storeu_si512(p.add(low) as *mut __m512i, $compress(small, v));
+                _mm512_storeu_si512(spare.add(high) as *mut __m512i, $compress(!small, v));
+                low += count;
+                high += WIDTH - count;
+                at += WIDTH;
+            }
+            while at < n {
+                let v = *p.add(at);
+                *p.add(low) = v;
+                *spare.add(high) = v;
+                low += (v < pivot) as usize;
+                high += (v >= pivot) as usize;
+                at += 1;
+            }
+            std::ptr::copy_nonoverlapping(spare, p.add(low), high);
+            low
         }
 
         /// The median of a sample spread over the run.
@@ -172,9 +220,9 @@ macro_rules! vector_sorts {
     )*};
 }
 vector_sorts! {
-    sort_32, recurse_32, pivot_32, partition_32, by_32, i32, u16, _mm512_loadu_epi32, _mm512_set1_epi32, _mm512_cmplt_epi32_mask,
+    sort_32, long_32, recurse_32, pivot_32, partition_32, apart_32, by_32, i32, u16, _mm512_loadu_epi32, _mm512_set1_epi32, _mm512_cmplt_epi32_mask,
         _mm512_cmple_epi32_mask, _mm512_maskz_compress_epi32, _mm512_maskz_expand_epi32, _mm512_or_si512;
-    sort_64, recurse_64, pivot_64, partition_64, by_64, i64, u8, _mm512_loadu_epi64, _mm512_set1_epi64, _mm512_cmplt_epi64_mask,
+    sort_64, long_64, recurse_64, pivot_64, partition_64, apart_64, by_64, i64, u8, _mm512_loadu_epi64, _mm512_set1_epi64, _mm512_cmplt_epi64_mask,
         _mm512_cmple_epi64_mask, _mm512_maskz_compress_epi64, _mm512_maskz_expand_epi64, _mm512_or_si512;
 }
 

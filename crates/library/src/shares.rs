@@ -2,8 +2,10 @@
 //! lane; its elements are dealt out to them, and each share is sorted in the cache of whoever takes it. Integers of a
 //! narrow range are counted instead (`counting.rs`).
 
+use crate::combining::Combining;
 use crate::counting::{Counted, Counting, Found, look, narrow};
-use crate::guide::{BLOCK, blocks};
+use crate::division::{BLOCK, Division, MOST};
+use crate::guide::blocks;
 use crate::merge::Record;
 use crate::radix::Scale;
 use crate::scratch::Scratch;
@@ -14,40 +16,16 @@ use crate::{LibraryError, RawView};
 use smallvec::{SmallVec, smallvec};
 
 /// Elements of a chunk, which is looked through and dealt out by one tile.
-const CHUNK: usize = 1 << 16;
+const CHUNK: usize = 1 << 15;
 const MOST_CHUNKS: usize = 64;
-/// Elements of a share, of which there are no more than that: each takes a comparison of every element.
-const SHARE: usize = 1 << 13;
-const MOST: usize = 8;
-/// Elements of a sample for each share.
-const SAMPLE: usize = 128;
-/// Elements whose shares are found at a time, in registers.
-const AT_ONCE: usize = 32;
-
-/// Keys whose comparisons are added up.
-pub trait Tallied: Record + Default {
-    /// One more if `other` is not above the key.
-    fn count(self, other: Self, so_far: Self) -> Self;
-    fn index(self) -> u8;
-}
-
-macro_rules! tallied {
-    ($($t:ty)*) => {$(
-        impl Tallied for $t {
-            #[inline(always)]
-            fn count(self, other: $t, so_far: $t) -> $t { so_far + (other <= self) as $t }
-            #[inline(always)]
-            fn index(self) -> u8 { self as u8 }
-        }
-    )*};
-}
-tallied!(i8 i16 i32 i64);
+/// Elements of a share, which is sorted in the second-level cache.
+const SHARE: usize = 1 << 15;
 
 /// What is kept between the phases.
 #[derive(Default)]
 pub struct Shares {
     found: Scratch,
-    bounds: Scratch,
+    divisions: Scratch,
     counts: Scratch,
     keys: Scratch,
     counting: Counting,
@@ -108,12 +86,11 @@ impl Shares {
     ) -> Result<(), LibraryError> {
         let Cutting { lanes, len, chunks, shares } = cut;
         let range = piece(len, chunks, part.min(chunks - 1));
-        let bounds = self.bounds.get::<T::Key>(lanes * shares)?.add(lane.index * shares);
-        let bounds = std::slice::from_raw_parts_mut(bounds, shares);
+        let division = self.divisions.get::<Division<T::Key>>(lanes)?.add(lane.index);
         let found = self.found.get::<Found>(lanes * chunks)?.add(lane.index * chunks);
         if phase == 0 {
             if part == 0 {
-                sample::<T>(&lane.from, bounds);
+                division.write(Division::new::<T>(&lane.from, shares));
             }
             if T::DISTINCT {
                 *found.add(part) = look::<T>(&lane.from, range);
@@ -128,14 +105,13 @@ impl Shares {
         }
         let counts = self.counts.get::<[usize; MOST]>(lanes * chunks)?.add(lane.index * chunks);
         // Found again where elements are dealt out: to keep them would take memory that NumPy's sort does not.
-        let mut numbers = [0; BLOCK];
+        let (division, mut numbers) = (&*division, [0; BLOCK]);
         match phase {
             1 => {
                 let mut own = [0; MOST];
                 blocks::<T>(&lane.from, range, |block, _| {
-                    let numbers = &mut numbers[..block.len()];
-                    number::<T>(block, &bounds[1..], numbers);
-                    numbers.iter().for_each(|&n| own[n as usize % MOST] += 1);
+                    division.number(block, &mut numbers);
+                    numbers[..block.len()].iter().for_each(|&n| own[n as usize] += 1);
                 });
                 *counts.add(part) = own;
             }
@@ -147,26 +123,37 @@ impl Shares {
                 }
             }
             3 => {
-                let (keys, mut next) = (self.keys_of::<T>(cut, lane)?, *counts.add(part));
+                let starts = *counts.add(part);
+                // As they are: that they become keys a share at a time takes vectors.
+                let mut dealt = Combining::new(self.keys_of::<T>(cut, lane)?.cast::<T>(), &starts[..shares]);
                 blocks::<T>(&lane.from, range, |block, _| {
-                    number::<T>(block, &bounds[1..], &mut numbers[..block.len()]);
-                    for (v, &number) in block.iter().zip(&numbers) {
-                        let next = &mut next[number as usize % MOST];
-                        keys.add(*next).write(v.key());
-                        *next += 1;
+                    division.number(block, &mut numbers);
+                    for i in 0..block.len() {
+                        dealt.put(numbers[i % BLOCK], block[i]);
                     }
                 });
+                dealt.finish();
             }
             _ => {
                 let start = |share: usize| if share < shares { (*counts)[share] } else { len };
                 let (first, end) = (start(part), start(part + 1));
                 let keys = std::slice::from_raw_parts_mut(self.keys_of::<T>(cut, lane)?.add(first), end - first);
-                T::Key::sort(keys, false);
+                // An element and its key take the same room.
                 let (n, answers) = (keys.len(), keys.as_mut_ptr().cast::<T>());
                 vectorized(
                     #[inline(always)]
                     || {
-                        // An element and its key take the same room.
+                        for i in 0..n {
+                            answers.add(i).cast::<T::Key>().write(answers.add(i).read().key());
+                        }
+                    },
+                );
+                if !is_sorted(keys) {
+                    T::Key::sort(keys, false);
+                }
+                vectorized(
+                    #[inline(always)]
+                    || {
                         for i in 0..n {
                             answers.add(i).write(T::from_key(answers.add(i).cast::<T::Key>().read()));
                         }
@@ -212,45 +199,25 @@ impl Shares {
     }
 }
 
-/// The keys at which all shares but the first begin, by a sample from scattered places, the same in every run.
-unsafe fn sample<T: Keyed>(lane: &RawView, bounds: &mut [T::Key]) {
-    let len = lane.shape[0];
-    let mut state = len as u64;
-    let mut keys: Vec<T::Key> = (0..bounds.len() * SAMPLE)
-        .map(|_| {
-            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-            let place = (((state >> 32) as u128 * len as u128) >> 32) as isize;
-            (lane.ptr.offset(place * lane.strides[0]) as *const T).read_unaligned().key()
-        })
-        .collect();
-    T::Key::sort(&mut keys, false);
-    bounds.iter_mut().enumerate().for_each(|(i, bound)| *bound = keys[i * SAMPLE]);
-}
-
-/// Which share each element belongs to: how many bounds are not above its key.
-fn number<T: Keyed>(block: &[T], bounds: &[T::Key], numbers: &mut [u8]) {
-    debug_assert!(block.len() <= BLOCK);
+/// Whether nothing is left to do, as where a share is one value alone.
+fn is_sorted<K: Record>(keys: &[K]) -> bool {
+    const SOME: usize = 64;
     vectorized(
         #[inline(always)]
         || {
-            // By index, for iterators would not be inlined here.
             let mut at = 0;
-            while at < block.len() {
-                let n = AT_ONCE.min(block.len() - at);
-                let (mut keys, mut found) = ([T::Key::default(); AT_ONCE], [T::Key::default(); AT_ONCE]);
-                for i in 0..n {
-                    keys[i] = block[at + i].key();
+            while at + 1 < keys.len() {
+                let end = (at + SOME).min(keys.len() - 1);
+                let mut sorted = true;
+                for i in at..end {
+                    sorted &= !keys[i + 1].less(&keys[i]);
                 }
-                for b in 0..bounds.len() {
-                    for i in 0..AT_ONCE {
-                        found[i] = keys[i].count(bounds[b], found[i]);
-                    }
+                if !sorted {
+                    return false;
                 }
-                for i in 0..n {
-                    numbers[at + i] = found[i].index();
-                }
-                at += n;
+                at = end;
             }
+            true
         },
-    );
+    )
 }

@@ -46,9 +46,7 @@ const TILE: usize = 1 << 15;
 const LONG: usize = 1 << 16;
 const CHUNK: usize = 1 << 20;
 /// Elements of a lane that is dealt out to shares.
-const SHARED: usize = 1 << 16;
-/// Elements of a lane of wide integers from which on buckets by digits are the quicker way.
-const DIGITS: usize = 1 << 22;
+const SHARED: usize = 1 << 17;
 /// Elements of a lane that is worth a sample.
 const DIVIDED: usize = 1 << 18;
 /// Elements of a piece of a merge.
@@ -90,11 +88,6 @@ fn group_of(walk: &mut Walk<2>, lanes: usize) -> SmallVec<[[isize; 2]; GROUP]> {
         walk.step();
     }
     starts
-}
-
-/// From how many elements on a lane is no longer dealt out to shares. The digits of floats lie unevenly.
-fn most_shared(dtype: DType) -> usize {
-    if dtype.is_integer() && dtype.size() == 8 { DIGITS } else { usize::MAX }
 }
 
 impl Sort {
@@ -149,9 +142,13 @@ impl Sort {
             Cut::Nothing
         } else if let Some(place) = self.divided(x, out, lanes) {
             Cut::Divided { place }
-        } else if self.shared(x.dtype) && lanes <= 4 && (SHARED..most_shared(x.dtype)).contains(&len) {
+        } else if self.shared(x.dtype) && lanes <= 4 && len >= SHARED {
             Cut::Shares(shares::Cutting::new(lanes, len))
-        } else if lanes <= 4 && len >= LONG && !x.dtype.is_complex() && (self.places || x.dtype.size() > 1) {
+        } else if lanes <= 4
+            && len >= if self.shared(x.dtype) { SHARED } else { LONG }
+            && !x.dtype.is_complex()
+            && (self.places || x.dtype.size() > 1)
+        {
             Cut::Buckets(Cutting::new(lanes, len))
         } else if sorted && lanes <= 2 && len >= LONG && x.dtype.is_complex() {
             let chunks = pieces(len, CHUNK).next_power_of_two().clamp(2, 64);

@@ -1,10 +1,10 @@
 //! What a sort moves instead of elements: integers in the order of the elements where there are such, with
 //! the place packed in below for `argsort`; else the elements themselves.
 
+use crate::division::Divided;
 use crate::element::{Complex32, Complex64, Element, Truth};
 use crate::merge::Record;
 use crate::quicksort;
-use crate::shares::Tallied;
 use half::f16;
 
 /// Turns elements into records and sorted records into answers.
@@ -28,7 +28,7 @@ pub(crate) trait Ranked: Codec {
 
 /// Elements that have an integer of their own size in the same order.
 pub(crate) trait Keyed: Element {
-    type Key: Tallied;
+    type Key: Divided;
     /// Whether all that sorts as equal is the same.
     const DISTINCT: bool;
     fn key(self) -> Self::Key;
