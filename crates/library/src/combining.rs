@@ -1,4 +1,4 @@
-//! Elements dealt out to many runs. Those of a run are collected until they fill some lines of the cache, and these are
+//! Elements dealt out to many runs. Those of a run are collected until they fill a line of the cache, and these are
 //! written whole, past the caches: written one by one, every line would first be read, for other lines drive it out before
 //! it is full.
 
@@ -7,15 +7,16 @@ use std::mem::MaybeUninit;
 
 /// Runs at most.
 pub const RUNS: usize = 256;
-/// Bytes that are collected for a run.
-const COLLECTED: usize = 128;
+/// Bytes of a line.
+const LINE: usize = 64;
 
-#[repr(align(128))]
-struct Lines([[MaybeUninit<u8>; COLLECTED]; RUNS]);
+#[repr(align(64))]
+struct Lines<const BYTES: usize>([[MaybeUninit<u8>; BYTES]; RUNS]);
 
-/// Elements on their way to runs of an array.
-pub struct Combining<T> {
-    lines: Lines,
+/// Elements on their way to runs of an array, for each of which so many bytes are collected, one line or two.
+pub struct Combining<T, const BYTES: usize> {
+    lines: Lines<BYTES>,
+    stream: unsafe fn(*const u8, *mut u8, usize),
     /// Places of elements are counted from here, a multiple of what is collected.
     to: *mut T,
     next: [usize; RUNS],
@@ -23,19 +24,21 @@ pub struct Combining<T> {
     runs: usize,
 }
 
-impl<T: Copy> Combining<T> {
-    const EACH: usize = COLLECTED / size_of::<T>();
+impl<T: Copy, const BYTES: usize> Combining<T, BYTES> {
+    const SIZE: usize = if size_of::<T>() == 0 { 1 } else { size_of::<T>() };
+    const EACH: usize = BYTES / Self::SIZE;
 
     /// Runs of the array `to` that begin at the elements `starts`.
-    pub fn new(to: *mut T, starts: &[usize]) -> Combining<T> {
-        const { assert!(COLLECTED.is_multiple_of(size_of::<T>()) && size_of::<T>() <= 16) };
+    pub fn new(to: *mut T, starts: &[usize]) -> Self {
+        const { assert!(LINE.is_multiple_of(Self::SIZE) && BYTES.is_multiple_of(LINE)) };
         debug_assert!(starts.len() <= RUNS && to.is_aligned());
-        let before = to as usize % COLLECTED / size_of::<T>();
+        let before = to as usize % BYTES / Self::SIZE;
         let mut first = [0; RUNS];
         first.iter_mut().zip(starts).for_each(|(first, &start)| *first = start + before);
         Combining {
             // SAFETY: bytes that need not be there yet.
             lines: unsafe { MaybeUninit::uninit().assume_init() },
+            stream: streaming(),
             to: to.wrapping_sub(before),
             next: first,
             first,
@@ -64,7 +67,7 @@ impl<T: Copy> Combining<T> {
         if begin < self.first[run] {
             return self.write_some(run);
         }
-        stream(from as *const u8, self.to.wrapping_add(begin) as *mut u8);
+        (self.stream)(from as *const u8, self.to.wrapping_add(begin) as *mut u8, BYTES);
     }
 
     /// The same for a run that is not, or began in the middle.
@@ -92,27 +95,41 @@ impl<T: Copy> Combining<T> {
     }
 }
 
-/// # Safety
-/// Both are valid for the collected bytes, and `to` is a multiple of them.
-#[inline(always)]
-unsafe fn stream(from: *const u8, to: *mut u8) {
+/// What copies whole lines past the caches: both are valid for so many bytes, and lie at a multiple of a line.
+fn streaming() -> unsafe fn(*const u8, *mut u8, usize) {
+    #[cfg(target_arch = "x86_64")]
+    if is_x86_feature_detected!("avx512f") {
+        return wide;
+    }
+    narrow
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f")]
+unsafe fn wide(from: *const u8, to: *mut u8, bytes: usize) {
+    use std::arch::x86_64::{__m512i, _mm512_load_si512, _mm512_stream_si512};
+    for at in (0..bytes).step_by(LINE) {
+        _mm512_stream_si512(to.add(at) as *mut __m512i, _mm512_load_si512(from.add(at) as *const __m512i));
+    }
+}
+
+unsafe fn narrow(from: *const u8, to: *mut u8, bytes: usize) {
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::x86_64::{__m128i, _mm_load_si128, _mm_stream_si128};
-        let (from, to) = (from as *const __m128i, to as *mut __m128i);
-        for i in 0..COLLECTED / 16 {
-            _mm_stream_si128(to.add(i), _mm_load_si128(from.add(i)));
+        for at in (0..bytes).step_by(16) {
+            _mm_stream_si128(to.add(at) as *mut __m128i, _mm_load_si128(from.add(at) as *const __m128i));
         }
     }
     #[cfg(not(target_arch = "x86_64"))]
-    std::ptr::copy_nonoverlapping(from, to, COLLECTED);
+    std::ptr::copy_nonoverlapping(from, to, bytes);
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn deal<T: Copy + PartialEq + std::fmt::Debug + Default>(value: impl Fn(usize) -> T) {
+    fn deal<T: Copy + PartialEq + std::fmt::Debug + Default, const BYTES: usize>(value: impl Fn(usize) -> T) {
         for (n, runs) in [(0, 3), (1, 1), (1000, 1), (5000, 7), (40_000, 256)] {
             let run_of = |i: usize| (i * i % 8191) % runs;
             let mut starts = vec![5; runs + 1];
@@ -127,7 +144,7 @@ mod tests {
             let mut got = vec![T::default(); n + 20];
             // SAFETY: the runs lie behind each other inside of the array.
             unsafe {
-                let mut dealt = Combining::new(got.as_mut_ptr().add(3), &starts[..runs]);
+                let mut dealt = Combining::<T, BYTES>::new(got.as_mut_ptr().add(3), &starts[..runs]);
                 (0..n).for_each(|i| dealt.put(run_of(i) as u8, value(i)));
                 dealt.finish();
             }
@@ -137,9 +154,9 @@ mod tests {
 
     #[test]
     fn every_element_arrives_in_its_run_and_nothing_else_is_written() {
-        deal(|i| i as u64 + 1);
-        deal(|i| i as u32 + 1);
-        deal(|i| i as u16 | 1);
-        deal(|i| i as u8 | 1);
+        deal::<u64, 128>(|i| i as u64 + 1);
+        deal::<u32, 64>(|i| i as u32 + 1);
+        deal::<u16, 64>(|i| i as u16 | 1);
+        deal::<u8, 128>(|i| i as u8 | 1);
     }
 }

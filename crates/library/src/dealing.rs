@@ -4,18 +4,27 @@
 //! A piece of the positions is dealt out in their order to a run of its own, and a bucket takes the pieces in order,
 //! so the last value for a place still comes last.
 
+use crate::combining::{Combining, RUNS};
 use crate::element::with_size;
 use crate::gather::prefetch;
-use crate::index::{Indexed, Spread};
+use crate::index::{BLOCK, Indexed, Spread};
 use crate::scratch::Scratch;
+use crate::vector::vectorized;
+use crate::walk::piece;
 use crate::{LARGE, LibraryError, RawView};
 
-/// Buckets at most: each has two lines of the first cache while positions are dealt out.
-const BUCKETS: usize = 256;
+/// Buckets at most.
+const BUCKETS: usize = RUNS;
 /// Bits of a place in a bucket, unless that makes too many buckets.
 const BITS: u32 = 16;
 /// Positions that repay the way through scratch.
 const MANY: usize = 1 << 18;
+/// Pieces that positions are dealt out in at most: with more, what lies together of a bucket is short.
+const PIECES: usize = 16;
+/// Elements that are written without looking ahead.
+const SOME: usize = 8;
+/// Bytes between what is read and what will be.
+const AHEAD: usize = 1024;
 /// Elements of the base for each position, at most: with fewer positions few lines are written twice.
 const SPARSE: usize = 16;
 /// Bytes of a bucket that is asked for as a whole before it is written.
@@ -26,6 +35,8 @@ const LINE: usize = 64;
 #[derive(Clone, Copy)]
 pub(crate) struct Dealing {
     pub buckets: usize,
+    /// Pieces of the positions, each of which is dealt out by itself.
+    pub pieces: usize,
     /// The lowest offset there is.
     low: isize,
     /// Elements between the extremes of the base.
@@ -103,7 +114,8 @@ impl Dealing {
         let many = indexed.positions() >= MANY.max(elements / SPARSE);
         let fits = span >= LARGE && bits <= u32::BITS && item << bits <= LARGE;
         let buckets = elements.div_ceil(1 << bits);
-        (many && fits).then_some(Dealing { buckets, low, elements, item: item.ilog2(), bits, step })
+        let pieces = indexed.check_pieces().min(PIECES);
+        (many && fits).then_some(Dealing { buckets, pieces, low, elements, item: item.ilog2(), bits, step })
     }
 
     /// Whether the positions of the pieces, which reach so far, are so scattered that they are to be dealt out.
@@ -112,16 +124,31 @@ impl Dealing {
         spread.span() >= LARGE && spread.is_scattered()
     }
 
-    #[inline(always)]
-    fn element(&self, offset: isize) -> usize {
-        (offset - self.low) as usize >> self.item
+    /// The bucket of each of up to a block of offsets, and the place there, if it is wanted.
+    fn split<P: Place>(&self, offsets: &[isize], buckets: &mut [u8; BLOCK], places: Option<&mut [P; BLOCK]>) {
+        let Dealing { low, item, bits, .. } = *self;
+        vectorized(
+            // All of its own: what is behind a reference could change with every byte that is written.
+            #[inline(always)]
+            move || {
+                let (n, mask) = (offsets.len().min(BLOCK), (1 << bits) - 1);
+                for i in 0..n {
+                    buckets[i] = ((offsets[i] - low) as usize >> item >> bits) as u8;
+                }
+                if let Some(places) = places {
+                    for i in 0..n {
+                        places[i] = P::new((offsets[i] - low) as usize >> item & mask);
+                    }
+                }
+            },
+        )
     }
 }
 
 impl Dealt {
     /// Where bucket `b` of piece `part` begins is at `part * (buckets + 1) + b`; behind it stands where it ends.
-    fn starts(&self, indexed: &Indexed, dealing: &Dealing) -> Result<*mut u32, LibraryError> {
-        self.starts.get::<u32>(indexed.check_pieces() * (dealing.buckets + 1))
+    fn starts(&self, dealing: &Dealing) -> Result<*mut u32, LibraryError> {
+        self.starts.get::<u32>(dealing.pieces * (dealing.buckets + 1))
     }
 
     /// Whether there is room to deal anything out.
@@ -129,7 +156,7 @@ impl Dealt {
         let n = indexed.positions();
         let places = with_place!(dealing, P => self.places.get::<P>(n).is_ok());
         let room = dealing.step == 0 || self.values.get::<u8>(n * values.dtype.size()).is_ok();
-        places && room && self.starts(indexed, dealing).is_ok()
+        places && room && self.starts(dealing).is_ok()
     }
 
     /// Deals one piece of the positions out.
@@ -159,37 +186,49 @@ impl Dealt {
         values: &RawView,
         part: usize,
     ) -> Result<(), LibraryError> {
-        let (n, range) = (indexed.positions(), indexed.piece(part));
+        let n = indexed.positions();
+        let range = piece(n, dealing.pieces, part);
         let places = self.places.get::<P>(n)?.add(range.start);
         let copies = if size_of::<T>() == 0 { std::ptr::dangling_mut() } else { self.values.get::<T>(n)? };
         let copies = copies.add(range.start);
         // A byte says which bucket it is, so that no count can lie outside.
-        let mut next = [0u32; BUCKETS];
-        let (bits, mask) = (dealing.bits, (1 << dealing.bits) - 1);
+        let mut counts = [0u32; BUCKETS];
+        let mut buckets = [0u8; BLOCK];
         indexed.offsets(range.clone(), |_, offsets| {
-            offsets.iter().for_each(|&offset| next[(dealing.element(offset) >> bits) as u8 as usize] += 1);
+            dealing.split(offsets, &mut buckets, None::<&mut [P; BLOCK]>);
+            buckets[..offsets.len()].iter().for_each(|&bucket| counts[bucket as usize] += 1);
             Ok(())
         })?;
-        let starts = self.starts(indexed, dealing)?.add(part * (dealing.buckets + 1));
-        let mut before = 0;
-        for (bucket, next) in next[..dealing.buckets].iter_mut().enumerate() {
-            *starts.add(bucket) = before;
-            before += std::mem::replace(next, before);
+        let starts = self.starts(dealing)?.add(part * (dealing.buckets + 1));
+        let (mut before, mut firsts) = (0, [0; BUCKETS]);
+        for bucket in 0..dealing.buckets {
+            (*starts.add(bucket), firsts[bucket]) = (before, before as usize);
+            before += counts[bucket];
         }
         *starts.add(dealing.buckets) = before;
+        let firsts = &firsts[..dealing.buckets];
+        let mut places = Combining::<P, 64>::new(places, firsts);
+        let mut copies = Combining::<T, 128>::new(copies, firsts);
+        let mut own = [P::new(0); BLOCK];
         indexed.offsets(range, |at, offsets| {
-            let from = values.ptr.wrapping_offset(at as isize * dealing.step);
-            for (i, &offset) in offsets.iter().enumerate() {
-                let element = dealing.element(offset);
-                let next = &mut next[(element >> bits) as u8 as usize];
-                let to = *next as usize;
-                *next += 1;
-                places.add(to).write(P::new(element & mask));
-                let value = from.wrapping_offset(i as isize * dealing.step) as *const T;
-                copies.add(to).write_unaligned(value.read_unaligned());
+            dealing.split(offsets, &mut buckets, Some(&mut own));
+            for i in 0..offsets.len() {
+                places.put(buckets[i % BLOCK], own[i % BLOCK]);
+            }
+            if size_of::<T>() > 0 {
+                let from = values.ptr.wrapping_offset(at as isize * dealing.step);
+                for i in 0..offsets.len() {
+                    let value = from.wrapping_offset(i as isize * dealing.step) as *const T;
+                    copies.put(buckets[i % BLOCK], value.read_unaligned());
+                }
             }
             Ok(())
-        })
+        })?;
+        places.finish();
+        if size_of::<T>() > 0 {
+            copies.finish();
+        }
+        Ok(())
     }
 
     /// Calls `f(place in the base, value)` for every position of a bucket, in order.
@@ -204,11 +243,11 @@ impl Dealt {
         bucket: usize,
         f: impl Fn(*mut u8, *const u8),
     ) -> Result<(), LibraryError> {
-        let (n, pieces, item) = (indexed.positions(), indexed.check_pieces(), 1usize << dealing.item);
+        let (n, item) = (indexed.positions(), 1usize << dealing.item);
         let first = bucket << dealing.bits;
         let base = indexed.base.ptr.wrapping_offset(dealing.low).wrapping_add(first * item);
         let bytes = (dealing.elements - first).min(1 << dealing.bits) * item;
-        let starts = self.starts(indexed, dealing)?;
+        let starts = self.starts(dealing)?;
         let size = if dealing.step == 0 { 0 } else { values.dtype.size() };
         let copies = if size == 0 { values.ptr } else { self.values.get::<u8>(n * size)? };
         if bytes <= FETCHED {
@@ -217,11 +256,18 @@ impl Dealt {
         }
         with_place!(dealing, P => {
             let places = self.places.get::<P>(n)?;
-            for part in 0..pieces {
-                let start = indexed.piece(part).start;
+            for part in 0..dealing.pieces {
+                let start = piece(n, dealing.pieces, part).start;
                 let bounds = starts.add(part * (dealing.buckets + 1) + bucket);
-                for i in start + *bounds as usize..start + *bounds.add(1) as usize {
-                    f(base.wrapping_add((*places.add(i)).get() << dealing.item), copies.add(i * size));
+                let (mut i, end) = (start + *bounds as usize, start + *bounds.add(1) as usize);
+                while i < end {
+                    let stop = end.min(i + SOME);
+                    prefetch(copies.wrapping_add(i * size + AHEAD));
+                    prefetch(places.wrapping_byte_add(i * size_of::<P>() + AHEAD / 2) as *mut u8);
+                    while i < stop {
+                        f(base.wrapping_add((*places.add(i)).get() << dealing.item), copies.add(i * size));
+                        i += 1;
+                    }
                 }
             }
         });

@@ -164,7 +164,7 @@ fn phases(indexed: &Indexed, values: &RawView, kept: &Kept) -> SmallVec<[usize; 
             Some(known) if !dealing.is_for(&offsets_of(indexed, known)) => {
                 smallvec![0, 0, dealing.buckets.min(NEIGHBOURS)]
             }
-            _ => smallvec![check, indexed.check_pieces(), dealing.buckets],
+            _ => smallvec![check, dealing.pieces, dealing.buckets],
         },
     }
 }
@@ -192,7 +192,7 @@ impl Kept {
         let Cut::Dealt(dealing) = cut(indexed, values) else { return Ok(false) };
         if phase == 1 && self.lie(indexed, values)?.dealt {
             // What was checked last is still in the caches.
-            self.dealt.deal(indexed, &dealing, values, indexed.check_pieces() - 1 - tile)?;
+            self.dealt.deal(indexed, &dealing, values, dealing.pieces - 1 - tile)?;
         }
         Ok(phase == 1)
     }
