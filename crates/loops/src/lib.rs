@@ -24,6 +24,8 @@ mod packing;
 mod scaling;
 mod stream;
 mod table;
+#[cfg(target_arch = "x86_64")]
+mod turn_avx512;
 
 pub use bytes::copy_bytes;
 pub use cast::cast_fn;

@@ -237,14 +237,20 @@ struct Moves {
 
 impl Moves {
     fn for_isa(isa: Isa) -> Moves {
-        Moves {
+        #[cfg_attr(not(target_arch = "x86_64"), allow(unused_mut))]
+        let mut moves = Moves {
             gather: by_item_size!(gather_isa, isa),
             scatter: by_item_size!(scatter_isa, isa),
             scatter_masked: by_item_size!(scatter_masked_isa, isa),
             spread: by_item_size!(spread_isa, isa),
             turn: by_item_size!(turn_isa, isa),
             select: by_item_size!(select_isa, isa),
+        };
+        #[cfg(target_arch = "x86_64")]
+        if isa == Isa::Avx512 {
+            crate::turn_avx512::replace(&mut moves.turn);
         }
+        moves
     }
 }
 
@@ -293,4 +299,31 @@ pub unsafe fn turn(
 #[inline]
 pub fn select_fn(itemsize: usize) -> BlockFn {
     MOVES.select[row(itemsize)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_become_columns_whatever_their_number() {
+        let sizes = (0..20).chain([31, 64, 65]);
+        for (rows, width) in sizes.clone().flat_map(|r| sizes.clone().map(move |w| (r, w))) {
+            for item in [1, 2, 4, 8, 16] {
+                let (stride, dst_stride) = (width * item + 3, rows * item + 5);
+                let src: Vec<u8> = (0..rows * stride).map(|i| (i * 7 % 251) as u8).collect();
+                let mut dst = vec![0xEEu8; width * dst_stride + 1];
+                // SAFETY: both hold all rows.
+                unsafe {
+                    turn(item, rows, width, src.as_ptr(), stride as isize, dst.as_mut_ptr().add(1), dst_stride as isize)
+                };
+                for (r, c) in (0..rows).flat_map(|r| (0..width).map(move |c| (r, c))) {
+                    let (from, to) = (r * stride + c * item, 1 + c * dst_stride + r * item);
+                    assert_eq!(dst[to..to + item], src[from..from + item], "{rows} x {width} of {item}");
+                }
+                let between = (0..width).flat_map(|c| 1 + c * dst_stride + rows * item..1 + (c + 1) * dst_stride);
+                assert!(std::iter::once(0).chain(between).all(|i| dst[i] == 0xEE));
+            }
+        }
+    }
 }
