@@ -139,6 +139,13 @@ unsafe fn rows(
     to.seek(range.start);
     let steps = rest.walk.single_run();
     let dense = steps == Some([item as isize; 2]) && part.len() * item >= LONG && large;
+    if let Some([across, along]) = steps
+        && along == item as isize
+        && across != along
+        && part.len() >= COLUMN
+    {
+        return with_size!(item, T => turned::<T>(indexed, out, nd, range, across, part));
+    }
     indexed.offsets(range, |_, offsets| {
         for (i, &offset) in offsets.iter().enumerate() {
             let (from, into) = (x.ptr.wrapping_offset(offset), out.ptr.wrapping_offset(to.offsets[0]));
@@ -162,6 +169,51 @@ unsafe fn rows(
         }
         Ok(())
     })
+}
+
+/// Bytes of a line of the cache.
+const LINE: usize = 64;
+/// Elements of a column that are gathered at a time.
+const COLUMN: usize = 16;
+/// Bytes of the rows that a strip is gathered from, which are asked for as a whole before.
+const FETCHED: usize = 1 << 19;
+
+/// Columns that become runs of the output, a strip of all of them at a time: the rows of a strip stay in the cache.
+unsafe fn turned<T: Copy>(
+    indexed: &Indexed,
+    out: &RawView,
+    nd: usize,
+    range: Range<usize>,
+    across: isize,
+    part: Range<usize>,
+) -> Result<(), LibraryError> {
+    let (x, item) = (indexed.base, size_of::<T>());
+    let row = if indexed.indices.len() == 1 && x.strides[0] == item as isize { x.shape[0] * item } else { usize::MAX };
+    for first in part.clone().step_by(COLUMN) {
+        let n = COLUMN.min(part.end - first);
+        let rows = x.ptr.wrapping_offset(first as isize * across);
+        if row <= FETCHED / COLUMN && range.len() * LINE >= row {
+            for r in 0..n {
+                let row_of = rows.wrapping_offset(r as isize * across);
+                (0..row).step_by(LINE).for_each(|at| prefetch(row_of.wrapping_add(at)));
+            }
+        }
+        let mut to = Walk::new(&out.shape[..nd], [&out.strides[..nd]]);
+        to.seek(range.start);
+        indexed.offsets(range.clone(), |_, offsets| {
+            for &offset in offsets {
+                let from = rows.wrapping_offset(offset);
+                let into = out.ptr.wrapping_offset(to.offsets[0]).wrapping_add(first * item) as *mut T;
+                to.step();
+                for i in 0..n {
+                    let v = (from.offset(i as isize * across) as *const T).read_unaligned();
+                    into.add(i).write_unaligned(v);
+                }
+            }
+            Ok(())
+        })?;
+    }
+    Ok(())
 }
 
 /// How many elements before its use a scattered element is asked for.
