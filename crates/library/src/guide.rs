@@ -4,6 +4,7 @@
 use crate::element::read_run;
 use crate::scratch::Buffer;
 use crate::sort_key::Keyed;
+use crate::vector::vectorized;
 use crate::walk::Walk;
 use crate::{LibraryError, RawView};
 use std::ops::Range;
@@ -59,7 +60,7 @@ impl Guide {
 
     /// Whether a guide to so many elements can be made, and pays for so many values.
     pub fn pays(n: usize, values: usize) -> bool {
-        n > 0 && n < u32::MAX as usize && values >= 64 && values >= n / 8
+        n > 0 && n < i32::MAX as usize && values >= 64 && values >= n / 8
     }
 
     #[inline(always)]
@@ -74,19 +75,38 @@ impl Guide {
     }
 
     /// Where values belong: before their equals, or after them. Up to a block of them, whose ranks are left as well.
-    #[inline(always)]
     pub fn places<T: Keyed, const RIGHT: bool>(&self, values: &[T], ranks: &mut [i64; BLOCK], at: &mut [u32; BLOCK]) {
-        let (entries, mut ends) = (&self.entries, [0u32; BLOCK]);
-        // SAFETY: `entry` is below their count, and there is one start more; none is above `n`.
-        let starts = entries.starts.as_ptr::<u32>();
-        for (i, v) in values.iter().enumerate() {
-            ranks[i] = v.rank();
-            let entry = entries.entry(*v, ranks[i]);
-            (at[i], ends[i]) = unsafe { (*starts.add(entry), *starts.add(entry + 1)) };
+        let (entries, n) = (&self.entries, values.len().min(BLOCK));
+        let (own, places) = (&mut *ranks, &mut *at);
+        vectorized(
+            #[inline(always)]
+            move || {
+                for i in 0..n {
+                    own[i] = values[i].rank();
+                }
+                for i in 0..n {
+                    places[i] = entries.entry(values[i], own[i]) as u32;
+                }
+            },
+        );
+        #[cfg(target_arch = "x86_64")]
+        if is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512vl") {
+            // SAFETY: the features were just detected.
+            return unsafe { self.search_avx512::<RIGHT>(n, ranks, at) };
+        }
+        self.search::<RIGHT>(n, ranks, at)
+    }
+
+    /// From entries to places, for `n` ranks.
+    fn search<const RIGHT: bool>(&self, n: usize, ranks: &[i64; BLOCK], at: &mut [u32; BLOCK]) {
+        let (starts, mut ends) = (self.entries.starts.as_ptr::<u32>(), [0u32; BLOCK]);
+        for i in 0..n {
+            // SAFETY: an entry is below their count, and there is one start more.
+            (at[i], ends[i]) = unsafe { (*starts.add(at[i] as usize), *starts.add(at[i] as usize + 1)) };
         }
         // As many steps for every value, so that no branch depends on it.
-        for step in (0..entries.steps).rev() {
-            for i in 0..values.len() {
+        for step in (0..self.entries.steps).rev() {
+            for i in 0..n {
                 let next = at[i] + (1 << step);
                 let within = next <= ends[i];
                 // Past the end of an entry, the first element of all is looked at in vain.
@@ -94,6 +114,36 @@ impl Guide {
                 let before = if RIGHT { probe <= ranks[i] } else { probe < ranks[i] };
                 at[i] = if within & before { next } else { at[i] };
             }
+        }
+    }
+
+    /// The same, eight at a time. What is behind the `n` is looked up as well: any entry of a block is one.
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx512f,avx512vl")]
+    unsafe fn search_avx512<const RIGHT: bool>(&self, n: usize, ranks: &[i64; BLOCK], at: &mut [u32; BLOCK]) {
+        use std::arch::x86_64::*;
+        let (starts, own) = (self.entries.starts.as_ptr::<i64>(), self.ranks.as_ptr::<i64>());
+        let most = _mm256_set1_epi32(self.entries.count as i32 - 1);
+        for i in (0..n).step_by(8) {
+            let rank = _mm512_loadu_epi64(ranks.as_ptr().add(i));
+            let entry = _mm256_min_epu32(_mm256_loadu_epi32(at.as_ptr().add(i) as *const i32), most);
+            // Where an entry begins, and behind it where it ends.
+            let both = _mm512_i32gather_epi64::<4>(entry, starts);
+            let end = _mm512_cvtepi64_epi32(_mm512_srli_epi64::<32>(both));
+            let mut place = _mm512_cvtepi64_epi32(both);
+            for step in (0..self.entries.steps).rev() {
+                let next = _mm256_add_epi32(place, _mm256_set1_epi32(1 << step));
+                let within = _mm256_cmple_epu32_mask(next, end);
+                let last = _mm256_sub_epi32(next, _mm256_set1_epi32(1));
+                let probe = _mm512_mask_i32gather_epi64::<8>(rank, within, last, own);
+                let before = if RIGHT {
+                    _mm512_mask_cmple_epi64_mask(within, probe, rank)
+                } else {
+                    _mm512_mask_cmplt_epi64_mask(within, probe, rank)
+                };
+                place = _mm256_mask_mov_epi32(place, before, next);
+            }
+            _mm256_storeu_epi32(at.as_mut_ptr().add(i) as *mut i32, place);
         }
     }
 }
@@ -126,7 +176,10 @@ impl Entries {
         let at = (number - self.low) * self.scale;
         let last = (self.count - 1) as f64;
         // NaN is the last of all; what is below the first becomes zero.
-        (if at < last { at } else { last }) as usize
+        let at = if at < last { at } else { last };
+        let at = if at > 0.0 { at } else { 0.0 };
+        // SAFETY: between zero and less than `MOST`.
+        unsafe { at.to_int_unchecked::<i32>() as usize }
     }
 }
 
