@@ -55,9 +55,13 @@ def _array(
 _array.__qualname__ = "array"  # as Python calls it where an argument is wrong
 
 
+_AT_ONCE = frozenset((list, tuple, float, int, bool))
+"""What the core makes arrays of without a detour."""
+
+
 @direct
 def array(object: Any, dtype: Any = None, **settings: Any) -> Any:
-    if not settings and type(object) in (list, tuple) and type(dtype) is not ndarray:
+    if not settings and type(object) in _AT_ONCE and type(dtype) is not ndarray:
         made = _core.from_items(object, dtype)
         if made is not None:
             return made

@@ -41,17 +41,23 @@ impl<'a, 'py> Items<'a, 'py> {
     }
 }
 
-/// `array(items, dtype)` of a small list or tuple of numbers (or of such with as many numbers each), or of small arrays
-/// that are there and alike. `None` for any other.
+/// `array(items, dtype)` of a number, of a small list or tuple of numbers (or of such with as many numbers each), or of small
+/// arrays that are there and alike. `None` for any other.
 #[pyfunction]
 #[pyo3(signature = (items, dtype=None))]
 pub fn from_items(items: &Bound<'_, PyAny>, dtype: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Py<PyAny>>> {
     let (py, dtype) = (items.py(), dtype.filter(|d| !d.is_none()));
-    let Some(items) = Items::of(items) else { return Ok(None) };
     let wanted = dtype.map(|d| api(py).dtype_at_once(d));
+    let Some(items) = Items::of(items) else {
+        let made = number(items, wanted.flatten()).filter(|_| wanted != Some(None));
+        return made.map(|array| handle::wrap(py, array)).transpose();
+    };
     let made = match wanted {
         Some(None) => None,
-        wanted => numbers(items, wanted.flatten()).or_else(|| stacked(items, wanted.flatten())),
+        wanted => {
+            let wanted = wanted.flatten();
+            numbers(items, wanted).or_else(|| truths(items, wanted)).or_else(|| stacked(items, wanted))
+        }
     };
     let made = match made {
         None if are_plain(items) => through_numpy(items, dtype)?,
@@ -138,6 +144,53 @@ impl Numbers {
         }
         true
     }
+}
+
+/// An array of no axes.
+fn number(item: &Bound<'_, PyAny>, wanted: Option<DType>) -> Option<Array> {
+    if let Some(truth) = truth(item) {
+        return if matches!(wanted, None | Some(DType::Bool)) {
+            record::new_of(DType::Bool, Dims::new(), &[truth])
+        } else {
+            None
+        };
+    }
+    let mut read = Numbers { ints: SmallVec::new(), doubles: SmallVec::new() };
+    let exact = item.is_exact_instance_of::<PyFloat>() || item.is_exact_instance_of::<PyInt>();
+    if !exact || !read.read(api(item.py()), item) {
+        return None;
+    }
+    match wanted {
+        None | Some(DType::I64) if read.doubles.is_empty() => record::new_of(DType::I64, Dims::new(), &read.ints),
+        None | Some(DType::F64) => record::new_of(DType::F64, Dims::new(), &read.into_doubles()),
+        _ => None,
+    }
+}
+
+/// The value of exactly a bool.
+fn truth(item: &Bound<'_, PyAny>) -> Option<bool> {
+    // SAFETY: the two objects live for ever.
+    unsafe {
+        match item.as_ptr() {
+            p if p == ffi::Py_True() => Some(true),
+            p if p == ffi::Py_False() => Some(false),
+            _ => None,
+        }
+    }
+}
+
+/// Bools, or nothing at all.
+fn truths(items: Items<'_, '_>, wanted: Option<DType>) -> Option<Array> {
+    let n = items.len();
+    if n == 0 {
+        let double = wanted.is_none_or(|d| d == DType::F64);
+        return record::new_of::<f64>(DType::F64, SmallVec::from_slice(&[0]), &[]).filter(|_| double);
+    }
+    if n > MOST || !matches!(wanted, None | Some(DType::Bool)) {
+        return None;
+    }
+    let read: Option<SmallVec<[bool; 64]>> = items.iter().map(|x| truth(&x)).collect();
+    record::new_of(DType::Bool, SmallVec::from_slice(&[n]), &read?)
 }
 
 fn numbers(items: Items<'_, '_>, wanted: Option<DType>) -> Option<Array> {
