@@ -65,6 +65,10 @@ def array(object: Any, dtype: Any = None, **settings: Any) -> Any:
         made = _core.from_items(object, dtype)
         if made is not None:
             return made
+    if dtype is None and not settings and type(object) is range and object:
+        made = _core.arange_ints(object.start, object.stop, object.step)
+        if made is not None:
+            return made
     try:
         return _array(object, dtype, **settings)
     except (Unsupported, ValueError):  # or a mixture that NumPy reads, or words the error of

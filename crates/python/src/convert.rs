@@ -383,11 +383,6 @@ pub fn dtype_from_py(obj: &Bound<'_, PyAny>) -> PyResult<DType> {
     if let Some(d) = numpy.dtype_at_once(obj) {
         return Ok(d);
     }
-    if let Ok(name) = obj.cast_exact::<PyString>()
-        && let Some(d) = name.to_str().ok().and_then(dtype_named)
-    {
-        return Ok(d);
-    }
     let descr = numpy.numpy(py).call_method1("dtype", (obj,))?;
     numpy.dtype_of(&descr).ok_or_else(|| {
         Unsupported::new_err(format!(
@@ -398,12 +393,12 @@ pub fn dtype_from_py(obj: &Bound<'_, PyAny>) -> PyResult<DType> {
 }
 
 /// The usual names of our types; NumPy knows the others.
-fn dtype_named(name: &str) -> Option<DType> {
+pub fn dtype_named(name: &str) -> Option<DType> {
     Some(match name {
-        "f8" | "float64" => DType::F64,
-        "f4" | "float32" => DType::F32,
+        "f8" | "float64" | "float" | "d" => DType::F64,
+        "f4" | "float32" | "f" => DType::F32,
         "f2" | "float16" => DType::F16,
-        "i8" | "int64" => DType::I64,
+        "i8" | "int64" | "int" => DType::I64,
         "i4" | "int32" => DType::I32,
         "i2" | "int16" => DType::I16,
         "i1" | "int8" => DType::I8,
@@ -411,7 +406,7 @@ fn dtype_named(name: &str) -> Option<DType> {
         "u4" | "uint32" => DType::U32,
         "u2" | "uint16" => DType::U16,
         "u1" | "uint8" => DType::U8,
-        "c16" | "complex128" => DType::C128,
+        "c16" | "complex128" | "complex" => DType::C128,
         "c8" | "complex64" => DType::C64,
         "bool" | "?" => DType::Bool,
         _ => return None,

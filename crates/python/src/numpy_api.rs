@@ -1,13 +1,14 @@
 //! NumPy's C table, reached through its capsule: reading and making `numpy.ndarray` objects without
 //! going through Python attributes. Only slots that have kept their meaning since NumPy 1.7 are used.
 
+use crate::convert::dtype_named;
 use crate::errors::Unsupported;
 use numloom_ir::{DType, Dims, Strides, Value};
 use pyo3::exceptions::PyImportError;
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::PyCapsule;
+use pyo3::types::{PyCapsule, PyString};
 use smallvec::SmallVec;
 use std::ffi::{c_char, c_int, c_long, c_void};
 
@@ -235,7 +236,8 @@ impl Api {
         ];
         let class = obj.as_ptr().cast::<ffi::PyTypeObject>();
         let known = python.iter().find(|(t, _)| *t == class).map(|(_, d)| *d);
-        known.or_else(|| self.dtype_of_scalar_type(class)).or_else(|| self.dtype_of(obj))
+        let name = || obj.cast_exact::<PyString>().ok()?.to_str().ok().and_then(dtype_named);
+        known.or_else(|| self.dtype_of_scalar_type(class)).or_else(|| self.dtype_of(obj)).or_else(name)
     }
 
     pub fn scalar_type(&self, d: DType) -> &Py<PyAny> {
