@@ -3,6 +3,7 @@
 
 use crate::errors::Unsupported;
 use crate::handle::{self, NdArray, Scalar};
+use crate::lists;
 use crate::numpy_api::{Foreign, api};
 use crate::protocols::{self, Exporter};
 use crate::{errors, provenance};
@@ -92,6 +93,9 @@ fn foreign_arg(obj: &Bound<'_, PyAny>) -> PyResult<Arg> {
     let numpy = api(py);
     if let Some(v) = numpy.scalar_value(obj) {
         return Ok(Arg::Value(v));
+    }
+    if let Some(array) = lists::plain(obj) {
+        return Ok(Arg::Array { array });
     }
     if let Some(a) = handle::as_ndarray(obj) {
         let array = a.borrow().array.clone();

@@ -6,6 +6,7 @@ use crate::handle::{self, NdArray};
 use crate::index::{check_new_size, copy_as};
 use crate::interchange;
 use crate::layout::{self, CopyArg, OrderArg};
+use crate::lists;
 use crate::numpy_api::api;
 use crate::{errors, provenance};
 use numloom_ir::{DType, Value, View};
@@ -221,6 +222,14 @@ pub fn asarray(
         && let Ok(items) = obj.cast::<pyo3::types::PyList>()
     {
         numloom_profile::record::array_from(items.len());
+    }
+    if wanted.is_none()
+        && order.is_none()
+        && ndmin == 0
+        && copy != Some(false)
+        && let Some(array) = lists::plain(obj)
+    {
+        return handle::wrap(py, array);
     }
     let plain = obj.is_instance_of::<pyo3::types::PyFloat>() || obj.is_instance_of::<pyo3::types::PyInt>();
     if plain && copy != Some(false) {

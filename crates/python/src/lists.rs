@@ -69,6 +69,12 @@ pub fn from_items(items: &Bound<'_, PyAny>, dtype: Option<&Bound<'_, PyAny>>) ->
     made.map(|array| handle::wrap(py, array)).transpose()
 }
 
+/// A short list or tuple of numbers or of bools, with the type that NumPy gives it.
+pub fn plain(items: &Bound<'_, PyAny>) -> Option<Array> {
+    let items = Items::of(items)?;
+    numbers(items, None).or_else(|| truths(items, None))
+}
+
 /// A short list or tuple of numbers that is assigned to elements of `dtype`.
 pub fn assigned(items: &Bound<'_, PyAny>, dtype: DType) -> Option<Array> {
     numbers(Items::of(items)?, Some(dtype))
