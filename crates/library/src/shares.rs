@@ -17,7 +17,7 @@ use smallvec::{SmallVec, smallvec};
 
 /// Elements of a chunk, which is looked through and dealt out by one tile.
 const CHUNK: usize = 1 << 15;
-const MOST_CHUNKS: usize = 64;
+const MOST_CHUNKS: usize = 32;
 /// Elements of a share, which is sorted in the second-level cache.
 const SHARE: usize = 1 << 15;
 
@@ -103,7 +103,7 @@ impl Shares {
         {
             return self.count::<T>(cut, lane, phase, part, scale);
         }
-        let counts = self.counts.get::<[usize; MOST]>(lanes * chunks)?.add(lane.index * chunks);
+        let counts = self.counts.get::<[u32; MOST]>(lanes * chunks)?.add(lane.index * chunks);
         // Found again where elements are dealt out: to keep them would take memory that NumPy's sort does not.
         let (division, mut numbers) = (&*division, [0; BLOCK]);
         match phase {
@@ -125,6 +125,7 @@ impl Shares {
             3 => {
                 let starts = *counts.add(part);
                 // As they are: that they become keys a share at a time takes vectors.
+                let starts = starts.map(|start| start as usize);
                 let mut dealt = Combining::<T, 128>::new(self.keys_of::<T>(cut, lane)?.cast::<T>(), &starts[..shares]);
                 blocks::<T>(&lane.from, range, |block, _| {
                     division.number(block, &mut numbers);
@@ -135,7 +136,7 @@ impl Shares {
                 dealt.finish();
             }
             _ => {
-                let start = |share: usize| if share < shares { (*counts)[share] } else { len };
+                let start = |share: usize| if share < shares { (*counts)[share] as usize } else { len };
                 let (first, end) = (start(part), start(part + 1));
                 let keys = std::slice::from_raw_parts_mut(self.keys_of::<T>(cut, lane)?.add(first), end - first);
                 // An element and its key take the same room.

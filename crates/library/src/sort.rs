@@ -142,7 +142,7 @@ impl Sort {
             Cut::Nothing
         } else if let Some(place) = self.divided(x, out, lanes) {
             Cut::Divided { place }
-        } else if self.shared(x.dtype) && lanes <= 4 && len >= SHARED {
+        } else if self.shared(x.dtype) && lanes <= 4 && (SHARED..u32::MAX as usize).contains(&len) {
             Cut::Shares(shares::Cutting::new(lanes, len))
         } else if lanes <= 4
             && len >= if self.shared(x.dtype) { SHARED } else { LONG }
