@@ -120,9 +120,12 @@ def test_long_lanes_of_few_values(dtype):
 @pytest.mark.parametrize("dtype", "i I q Q f d".split())
 def test_long_lanes_of_unequal_shares(dtype):
     rng = numpy.random.default_rng(4)
-    for n in (33_000, 150_000):
+    for n in (33_000, 150_000, 600_001):
         wide = rng.standard_normal(n) * 1e8
-        for host in (wide, numpy.where(rng.random(n) < 0.9, 7, wide), rng.integers(0, 5, n) * 1e8, numpy.sort(wide)):
+        far_out = numpy.where(rng.random(n) < 0.004, wide, wide % 1000)
+        in_a_corner = numpy.where(rng.random(n) < 0.2, wide, wide % 10)
+        few = numpy.where(rng.random(n) < 0.9, 7, wide)
+        for host in (wide, far_out, in_a_corner, few, rng.integers(0, 5, n) * 1e8, numpy.sort(wide), wide * 0 + 3):
             host = abs(host).astype(dtype) if dtype in "IQ" else host.astype(dtype)
             for there, x in ((host, np.asarray(host)), (host[::-1], np.asarray(host)[::-1])):
                 check(np.sort(x), numpy.sort(there))
