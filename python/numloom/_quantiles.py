@@ -160,7 +160,18 @@ def median(a: Any, axis: Any = None, out: Any = None, overwrite_input: Any = Fal
     """As NumPy's; `overwrite_input` is allowed and overwrites nothing."""
     a, out = _ordered(a, "iufc"), target(out)
     flat, axes = _sampled(a, axis)
-    return _finished(_median(flat), 0, axes, a.ndim, keepdims, out)
+    found = _median(flat)
+    if found.ndim > 1 and len(axes) == 1 and out is None:
+        found = _laid_like(found, [step for i, step in enumerate(a.strides) if i != axes[0]])
+    return _finished(found, 0, axes, a.ndim, keepdims, out)
+
+
+def _laid_like(found: ndarray, steps: list[int]) -> ndarray:
+    """With its axes in memory in the order of these steps, as NumPy's median is made."""
+    order = sorted(range(found.ndim), key=lambda axis: -abs(steps[axis]))
+    if order == list(range(found.ndim)):
+        return found
+    return found.transpose(order).copy().transpose([order.index(axis) for axis in range(found.ndim)])
 
 
 def _median(a: ndarray) -> Any:
