@@ -158,6 +158,8 @@ fn number<O: Borrow<Operation>>(ops: &[O]) -> Numbering {
 struct Family {
     mask: Place,
     virtual_: bool,
+    /// The mask is no longer what it was: who needs it from here on needs the packed values.
+    overwritten: bool,
     /// Some function in it is defined between -1 and 1 only.
     narrow: bool,
 }
@@ -262,6 +264,7 @@ fn find_families<O: Borrow<Operation>>(
             families.entry(symbol_key(&symbol)).or_insert_with(|| Family {
                 mask: mask.clone(),
                 virtual_: true,
+                overwritten: false,
                 narrow: false,
             });
         }
@@ -275,9 +278,13 @@ fn find_families<O: Borrow<Operation>>(
             if let Some(f) = families.get_mut(&symbol_key(&symbol)) {
                 let local = numbering.id(&p.store) as usize;
                 let visible = numbering.stores[local].live || !numbering.stores[local].fresh;
-                f.virtual_ &= simple && !visible && is_plain(&p.view);
+                f.virtual_ &= simple && !visible && !f.overwritten && is_plain(&p.view);
                 f.narrow |= matches!(&op.kind, Kind::Map(op) if is_narrow(op));
             }
+        }
+        for p in &op.outs {
+            let hit = |f: &&mut Family| Arc::ptr_eq(&f.mask.store, &p.store);
+            families.values_mut().filter(hit).for_each(|f| f.overwritten = true);
         }
     }
     if families.is_empty() {
