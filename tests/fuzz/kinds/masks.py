@@ -35,9 +35,14 @@ def mask_read(g: Generator) -> Step | None:
         return None
     new = g.fresh()
     reads = names_of((name,), mask[1])
-    if rng.random() < 0.3 and is_number(v) and half_fits(v):
+    if rng.random() < 0.4 and is_number(v) and half_fits(v):
         approx = v.dtype.kind in "fc"
-        return Step("mask-read", f"{new} = ({name}[{mask[0]}] * 2 + 1).sum()", reads, defines=new, approx=approx)
+        text = f"{new} = ({name}[{mask[0]}] * 2 + 1).sum()"
+        if rng.random() < 0.5:
+            # The mask is no longer what it was when the values are looked at.
+            keeps, new_mask = rng.choice(["del z", "z = z * 2"]), rng.choice(["True", "False", "~m"])
+            text = f"m = np.array({mask[0]}); z = {name}[m]; m[...] = {new_mask}; {new} = (z * 2 + 1).sum(); {keeps}"
+        return Step("mask-read", text, reads, defines=new, approx=approx)
     text = rng.choice(
         [
             f"{name}[{mask[0]}]",

@@ -7,8 +7,8 @@ from tests.fuzz.replay import replay
 
 
 def program(np, data, read):
-    v13 = data(0, (1,), 'uint32')
-    v15 = data(0, (1,), 'bool')
+    v13 = data(0, (1,), "uint32")
+    v15 = data(0, (1,), "bool")
     v16 = np.extract(v15, v13)
     v15[:] = np.array(-1.25)
     v21 = np.add.reduce(v16, axis=0)

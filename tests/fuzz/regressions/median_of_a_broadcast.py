@@ -7,12 +7,13 @@ from tests.fuzz.replay import replay
 
 
 def program(np, data, read):
-    v2 = data(0, (2, 3, 6), 'float64')
+    v2 = data(0, (2, 3, 6), "float64")
     v4 = np.broadcast_to(v2, (3, 2, 3, 6))
     v5 = np.atleast_1d(np.median(v4, axis=-2))
     v6 = np.sort(v5, axis=1)
     v8 = v6.reshape(-1)
-    for i in range(0, 2, 3): v8[i:i + 3] += v8[i:i + 3]
+    for i in range(0, 2, 3):
+        v8[i : i + 3] += v8[i : i + 3]
     return {k: v for k, v in locals().items() if k[0] == "v"}
 
 
