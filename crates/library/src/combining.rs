@@ -2,7 +2,7 @@
 //! written whole, past the caches: written one by one, every line would first be read, for other lines drive it out before
 //! it is full.
 
-use numloom_loops::streamed;
+use numloom_loops::{stream_lines, streamed};
 use std::mem::MaybeUninit;
 
 /// Runs at most.
@@ -38,7 +38,7 @@ impl<T: Copy, const BYTES: usize> Combining<T, BYTES> {
         Combining {
             // SAFETY: bytes that need not be there yet.
             lines: unsafe { MaybeUninit::uninit().assume_init() },
-            stream: streaming(),
+            stream: stream_lines(),
             to: to.wrapping_sub(before),
             next: first,
             first,
@@ -67,7 +67,7 @@ impl<T: Copy, const BYTES: usize> Combining<T, BYTES> {
         if begin < self.first[run] {
             return self.write_some(run);
         }
-        (self.stream)(from as *const u8, self.to.wrapping_add(begin) as *mut u8, BYTES);
+        (self.stream)(from as *const u8, self.to.wrapping_add(begin) as *mut u8, BYTES / LINE);
     }
 
     /// The same for a run that is not, or began in the middle.
@@ -93,36 +93,6 @@ impl<T: Copy, const BYTES: usize> Combining<T, BYTES> {
         }
         streamed();
     }
-}
-
-/// What copies whole lines past the caches: both are valid for so many bytes, and lie at a multiple of a line.
-fn streaming() -> unsafe fn(*const u8, *mut u8, usize) {
-    #[cfg(target_arch = "x86_64")]
-    if is_x86_feature_detected!("avx512f") {
-        return wide;
-    }
-    narrow
-}
-
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx512f")]
-unsafe fn wide(from: *const u8, to: *mut u8, bytes: usize) {
-    use std::arch::x86_64::{__m512i, _mm512_load_si512, _mm512_stream_si512};
-    for at in (0..bytes).step_by(LINE) {
-        _mm512_stream_si512(to.add(at) as *mut __m512i, _mm512_load_si512(from.add(at) as *const __m512i));
-    }
-}
-
-unsafe fn narrow(from: *const u8, to: *mut u8, bytes: usize) {
-    #[cfg(target_arch = "x86_64")]
-    {
-        use std::arch::x86_64::{__m128i, _mm_load_si128, _mm_stream_si128};
-        for at in (0..bytes).step_by(16) {
-            _mm_stream_si128(to.add(at) as *mut __m128i, _mm_load_si128(from.add(at) as *const __m128i));
-        }
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    std::ptr::copy_nonoverlapping(from, to, bytes);
 }
 
 #[cfg(test)]

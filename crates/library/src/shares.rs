@@ -123,9 +123,8 @@ impl Shares {
                 }
             }
             3 => {
-                let starts = *counts.add(part);
+                let starts = (*counts.add(part)).map(|start| start as usize);
                 // As they are: that they become keys a share at a time takes vectors.
-                let starts = starts.map(|start| start as usize);
                 let mut dealt = Combining::<T, 128>::new(self.keys_of::<T>(cut, lane)?.cast::<T>(), &starts[..shares]);
                 blocks::<T>(&lane.from, range, |block, _| {
                     division.number(block, &mut numbers);

@@ -35,7 +35,7 @@ pub use iota::iota;
 pub use line::{Line, line_fn};
 pub use moves::{gather, scatter, scatter_masked, select_fn, spread, turn};
 pub use packing::{compress, count_true, expand};
-pub use stream::{stream, streamed};
+pub use stream::{stream, stream_lines, streamed};
 pub use table::{block_fn, fold_fn};
 
 /// Fills the tables of loops, which are otherwise filled when they are first asked for.

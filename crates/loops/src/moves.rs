@@ -148,7 +148,7 @@ unsafe fn spread_times<T: Element>(n: usize, each: usize, src: *const u8, stride
 }
 
 #[inline(always)]
-unsafe fn turn_body<T: Element>(
+pub(crate) unsafe fn turn_body<T: Element>(
     rows: usize,
     width: usize,
     src: *const u8,

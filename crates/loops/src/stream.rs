@@ -29,6 +29,23 @@ pub unsafe fn stream(src: *const u8, dst: *mut u8, bytes: usize) {
     std::ptr::copy_nonoverlapping(src, dst, bytes);
 }
 
+/// What streams whole lines from one run to another, both of which begin at one: asked for once where it is called often.
+pub fn stream_lines() -> unsafe fn(*const u8, *mut u8, usize) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        if is_x86_feature_detected!("avx512f") { lines_avx512 } else { lines_baseline }
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    {
+        lines_copied
+    }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+unsafe fn lines_copied(src: *const u8, dst: *mut u8, lines: usize) {
+    std::ptr::copy_nonoverlapping(src, dst, lines * LINE);
+}
+
 /// Ends a series of streamed copies: what this thread writes next is seen after them.
 #[inline]
 pub fn streamed() {

@@ -1,5 +1,6 @@
 //! Rows that become columns, eight by eight items in registers.
 
+use crate::moves::turn_body;
 use std::arch::x86_64::*;
 
 /// What a turn takes: rows, items of a row, the source and the bytes between its rows, the target and the bytes between its.
@@ -77,13 +78,8 @@ macro_rules! turns {
                     $eight(from(r, c), stride, to(r, c), dst_stride);
                 }
             }
-            let one = |r: usize, c: usize| (to(r, c) as *mut $item).write_unaligned((from(r, c) as *const $item).read_unaligned());
-            for c in wide..width {
-                (0..high).for_each(|r| one(r, c));
-            }
-            for r in high..rows {
-                (0..width).for_each(|c| one(r, c));
-            }
+            turn_body::<$item>(high, width - wide, from(0, wide), stride, to(0, wide), dst_stride);
+            turn_body::<$item>(rows - high, width, from(high, 0), stride, to(high, 0), dst_stride);
         }
     )*};
 }

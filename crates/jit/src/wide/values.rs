@@ -234,15 +234,7 @@ impl<'a> Values<'a> {
         let vector = if class == Class::Mask { self.temporary(Class::Vector, now) } else { register };
         match origin {
             Origin::Dense(slot) => {
-                let place = self.slot(slot, Some(width.trailing_zeros() as u8));
-                let (load, length) = (by_width(MOVES, width), self.length(width));
-                match self.is_rest {
-                    true => self.code.vector(load, length, Under::Zeroing(REST), vector, 0, place),
-                    false if self.lanes * width == 8 => {
-                        self.code.vector(LOAD_EIGHT, Length::B16, Under::All, vector, 0, place)
-                    }
-                    false => self.code.vector(load, length, Under::All, vector, 0, place),
-                }
+                self.move_elements(slot, width, vector, MOVES, LOAD_EIGHT, Under::Zeroing(REST));
             }
             Origin::Uniform(slot) => {
                 let place = self.slot(slot, None);
@@ -261,15 +253,18 @@ impl<'a> Values<'a> {
 
     /// Stores a vector register as the elements of a slot.
     pub fn store(&mut self, slot: usize, width: usize, register: u8) {
+        self.move_elements(slot, width, register, STORES, STORE_EIGHT, Under::Merging(REST));
+    }
+
+    /// Between a vector register and the elements of a slot: all of them, eight bytes of them, or those that are left.
+    fn move_elements(&mut self, slot: usize, width: usize, register: u8, all: [Op; 4], eight: Op, rest: Under) {
         let place = self.slot(slot, Some(width.trailing_zeros() as u8));
-        let (store, length) = (by_width(STORES, width), self.length(width));
-        match self.is_rest {
-            true => self.code.vector(store, length, Under::Merging(REST), register, 0, place),
-            false if self.lanes * width == 8 => {
-                self.code.vector(STORE_EIGHT, Length::B16, Under::All, register, 0, place)
-            }
-            false => self.code.vector(store, length, Under::All, register, 0, place),
-        }
+        let (op, under) = match self.is_rest {
+            true => (by_width(all, width), rest),
+            false if self.lanes * width == 8 => (eight, Under::All),
+            false => (by_width(all, width), Under::All),
+        };
+        self.code.vector(op, self.length(width), under, register, 0, place);
     }
 
     /// A copy of a register of a class.
