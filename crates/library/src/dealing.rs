@@ -4,7 +4,7 @@
 //! A piece of the positions is dealt out in their order to a run of its own, and a bucket takes the pieces in order,
 //! so the last value for a place still comes last.
 
-use crate::combining::{Combining, RUNS};
+use crate::combining::{Combining, CombiningPairs, RUNS};
 use crate::element::with_size;
 use crate::gather::prefetch;
 use crate::index::{BLOCK, Indexed, Spread};
@@ -188,9 +188,6 @@ impl Dealt {
     ) -> Result<(), LibraryError> {
         let n = indexed.positions();
         let range = piece(n, dealing.pieces, part);
-        let places = self.places.get::<P>(n)?.add(range.start);
-        let copies = if size_of::<T>() == 0 { std::ptr::dangling_mut() } else { self.values.get::<T>(n)? };
-        let copies = copies.add(range.start);
         // A byte says which bucket it is, so that no count can lie outside.
         let mut counts = [0u32; BUCKETS];
         let mut buckets = [0u8; BLOCK];
@@ -207,27 +204,31 @@ impl Dealt {
         }
         *starts.add(dealing.buckets) = before;
         let firsts = &firsts[..dealing.buckets];
-        let mut places = Combining::<P, 64>::new(places, firsts);
-        let mut copies = Combining::<T, 128>::new(copies, firsts);
+        let places = self.places.get::<P>(n)?;
         let mut own = [P::new(0); BLOCK];
+        if size_of::<T>() == 0 {
+            let mut dealt = Combining::<P, 64>::new(places.add(range.start), firsts);
+            indexed.offsets(range, |_, offsets| {
+                dealing.split(offsets, &mut buckets, Some(&mut own));
+                for i in 0..offsets.len() {
+                    dealt.put(buckets[i % BLOCK], own[i % BLOCK]);
+                }
+                Ok(())
+            })?;
+            dealt.finish();
+            return Ok(());
+        }
+        let mut dealt = CombiningPairs::new((places, self.values.get::<T>(n)?), range.start, firsts)?;
         indexed.offsets(range, |at, offsets| {
             dealing.split(offsets, &mut buckets, Some(&mut own));
+            let from = values.ptr.wrapping_offset(at as isize * dealing.step);
             for i in 0..offsets.len() {
-                places.put(buckets[i % BLOCK], own[i % BLOCK]);
-            }
-            if size_of::<T>() > 0 {
-                let from = values.ptr.wrapping_offset(at as isize * dealing.step);
-                for i in 0..offsets.len() {
-                    let value = from.wrapping_offset(i as isize * dealing.step) as *const T;
-                    copies.put(buckets[i % BLOCK], value.read_unaligned());
-                }
+                let value = from.wrapping_offset(i as isize * dealing.step) as *const T;
+                dealt.put(buckets[i % BLOCK], own[i % BLOCK], value.read_unaligned());
             }
             Ok(())
         })?;
-        places.finish();
-        if size_of::<T>() > 0 {
-            copies.finish();
-        }
+        dealt.finish();
         Ok(())
     }
 
