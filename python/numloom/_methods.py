@@ -72,7 +72,10 @@ class flatiter:
                 raise ValueError("underlying array is read-only") from None
         else:
             visit = Visit()
-            to_numpy(self._base).flat[visit.to_host(key)] = visit.to_host(value)
+            base, values = to_numpy(self._base), visit.to_host(value)
+            if isinstance(values, numpy.ndarray) and numpy.may_share_memory(base, values):
+                values = values.copy()
+            base.flat[visit.to_host(key)] = values
 
     def __delitem__(self, key: Any) -> None:
         del to_numpy(self._base).flat[key]  # type: ignore[attr-defined]  # raises

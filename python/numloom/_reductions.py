@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import builtins
 import math
 from typing import Any
 
 import numpy
 
 from . import _core
-from ._core import Unsupported, ndarray
+from ._core import Unsupported
 from ._fallback import native
 from ._operands import NoValue, normalize_axis_index, normalize_axis_tuple, operand, target
 
@@ -95,17 +94,6 @@ def mean(
 ) -> Any:
     a = operand(a)
     return a.mean(axis=axis, dtype=dtype, out=target(out), **given(keepdims=keepdims, where=where))
-
-
-def half_var(a: ndarray, axis: Any, ddof: Any, keepdims: Any) -> Any:
-    """The variance of more half floats than a half float counts: as in NumPy, only its divisions are wider."""
-    chosen = {"axis": axis, "keepdims": True}
-    total = operand(a.sum(**chosen))
-    n = a.size // total.size
-    apart = a - (total.astype(numpy.float64) / n).astype(a.dtype)
-    chosen["keepdims"] = bool(keepdims)
-    made = operand((apart * apart).sum(**chosen)).astype(numpy.float64) / builtins.max(n - ddof, 0)
-    return made.astype(a.dtype)
 
 
 @native

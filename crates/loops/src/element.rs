@@ -3,7 +3,7 @@
 use numloom_ir::DType;
 
 /// A type that a run is made of. Any bit pattern is a value.
-pub trait Element: Copy + Send + Sync + 'static {
+pub trait Element: Copy + PartialEq + Send + Sync + 'static {
     const DTYPE: DType;
 }
 

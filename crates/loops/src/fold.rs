@@ -1,7 +1,7 @@
 //! Folds of a run into one element.
 
 use crate::cast::cast_fn;
-use crate::element::{Bool, Element, Float, Half};
+use crate::element::{Bool, Element, Half};
 use crate::fp_status::Quiet;
 use crate::isa::{Isa, for_each_isa};
 use crate::kernels::Truth;
@@ -41,17 +41,19 @@ unsafe fn lanes_body<T: Element, K: Two<T, T, Out = T>>(n: usize, input: In, out
 /// A product that came out NaN is made once more from the left, as NumPy makes all: a lane may have gone beyond the range
 /// and met a zero of another one, which the zero would have met first.
 #[inline(always)]
-unsafe fn product_body<T: Float, K: Two<T, T, Out = T>>(n: usize, input: In, out: *mut u8) -> u8 {
+unsafe fn product_body<T: Element, K: Two<T, T, Out = T>>(n: usize, input: In, out: *mut u8) -> u8 {
     let before = Quiet::begin();
     let flags = lanes_body::<T, K>(n, input, out);
-    if !out.cast::<T>().read_unaligned().nan() {
+    let made = out.cast::<T>().read_unaligned();
+    let is_nan = made.ne(&made);
+    if !is_nan {
         return flags;
     }
     before.end();
     left::<T, K>(n, input, out)
 }
 
-for_each_isa!(pub(crate) product = product_body[T: Float, K: Two<T, T, Out = T>](n: usize, input: In, out: *mut u8) -> u8);
+for_each_isa!(pub(crate) product = product_body[T: Element, K: Two<T, T, Out = T>](n: usize, input: In, out: *mut u8) -> u8);
 
 /// Nothing, as far as anybody can tell; but the compiler does not turn the loop around it into one over single lanes,
 /// which of integers it may do, and then gathers them from all over the run.

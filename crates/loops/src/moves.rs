@@ -9,7 +9,7 @@ use numloom_ir::DType;
 use std::sync::LazyLock;
 
 /// Sixteen bytes that are only moved.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq)]
 #[repr(C)]
 pub(crate) struct Wide(u64, u64);
 

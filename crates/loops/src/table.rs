@@ -1,7 +1,7 @@
 //! Which loop belongs to which row of the operation table.
 
 use crate::cast::cast_fn;
-use crate::element::{Bool, C64, C128, Element, Float, Half};
+use crate::element::{Bool, C64, C128, Element, Half};
 use crate::float_division::divide_fn;
 use crate::fold::{All, Any, Extreme, Odd, any_order, extreme, half_in_f32, left, left_from_zero, logic, product};
 use crate::half_runs::through_f32;
@@ -71,7 +71,7 @@ impl Table {
         self.set_fold(op, T::DTYPE, any_order::<T, K>(self.isa));
     }
 
-    fn fold_product<T: Float, K: Two<T, T, Out = T>>(&mut self, op: ScalarOp) {
+    fn fold_product<T: Element, K: Two<T, T, Out = T>>(&mut self, op: ScalarOp) {
         self.set_fold(op, T::DTYPE, product::<T, K>(self.isa));
     }
 
@@ -284,8 +284,8 @@ fn integer_division(t: &mut Table) {
 
 fn folds(t: &mut Table) {
     rows!(t, fold_any_order, [Add], [Bool u8 u16 u32 u64 f32 f64 C64 C128]);
-    rows!(t, fold_any_order, [Multiply], [Bool u8 u16 u32 u64 C64 C128]);
-    rows!(t, fold_product, [Multiply], [f32 f64]);
+    rows!(t, fold_any_order, [Multiply], [Bool u8 u16 u32 u64]);
+    rows!(t, fold_product, [Multiply], [f32 f64 C64 C128]);
     rows!(t, fold_any_order, [Maximum Minimum], [Bool i8 u8 i16 u16 i32 u32 i64 u64 Half C64 C128]);
     rows!(t, fold_any_order, [Fmax Fmin], [Half C64 C128]);
     rows!(t, fold_extreme, [Maximum Minimum Fmax Fmin], [f32 f64]);

@@ -96,9 +96,10 @@ macro_rules! unsigned {
     )* };
 }
 
-signed!(Ieee, i8 i16 i32);
+// Where one operand is the same for all, the compiler goes on to divide by zero after all.
+signed!(Quiet, i8 i16 i32);
 signed!(Scalar, i64);
-unsigned!(Ieee, u8 u16 u32);
+unsigned!(Quiet, u8 u16 u32);
 unsigned!(Scalar, u64);
 
 /// Floor quotient and remainder from `fmod(a, b)`, as NumPy derives them.

@@ -13,7 +13,6 @@ use numloom_ir::promote::ArgType;
 use numloom_ir::{DType, Dims, ScalarOp, Value};
 use numloom_runtime::{Array, MapOp, Operand, record};
 use pyo3::exceptions::PyRuntimeWarning;
-use pyo3::intern;
 use pyo3::prelude::*;
 use std::ffi::CStr;
 
@@ -70,6 +69,18 @@ impl Divisor {
     }
 }
 
+/// The type that a sum is divided by a count in. NumPy's is the one of doubles and the sum; the sum's own gives the same
+/// where it holds the count exactly and has half the digits of doubles.
+fn division_type(sum: DType, divisor: &Divisor) -> DType {
+    let exact = matches!(divisor, Divisor::Same(n) if f64::from(*n as f32) == *n);
+    match sum {
+        DType::F16 => DType::F64,
+        DType::F32 if !exact => DType::F64,
+        DType::C64 if !exact => DType::C128,
+        _ => sum,
+    }
+}
+
 /// `total / divisor` in `dtype` (an unsafe cast, as NumPy's), into `out` or a new array.
 /// `total` may have its reduced axes as extents of 1 that `out` lacks only if the divisor is one number.
 fn quotient(py: Python<'_>, total: &Array, divisor: &Divisor, dtype: DType, out: Option<Array>) -> Native<Array> {
@@ -77,10 +88,12 @@ fn quotient(py: Python<'_>, total: &Array, divisor: &Divisor, dtype: DType, out:
         Divisor::Same(_) => ArgType::WeakFloat,
         Divisor::Each(n) => ArgType::Strong(n.view.dtype),
     };
-    let lp = match (divisor, total.view.dtype) {
-        // NumPy divides by counts in the type of the sum.
-        (_, d) if d.is_inexact() => loop_for(ScalarOp::Divide, &[ArgType::Strong(d), ArgType::Strong(d)]),
-        (_, d) => loop_for(ScalarOp::Divide, &[ArgType::Strong(d), weak]),
+    let lp = match total.view.dtype {
+        d if d.is_inexact() => {
+            let d = ArgType::Strong(division_type(d, divisor));
+            loop_for(ScalarOp::Divide, &[d, d])
+        }
+        d => loop_for(ScalarOp::Divide, &[ArgType::Strong(d), weak]),
     };
     let lp = lp.ok_or(Stop::ToNumpy)?;
     let loop_type = ScalarOp::Divide.loops()[lp as usize].ins()[1];
@@ -225,9 +238,6 @@ impl<'py> Moments<'py> {
     }
 }
 
-/// The largest number of elements that a half float counts.
-const LARGEST_HALF: usize = 65504;
-
 pub fn mean<'py>(x: Object<'_, 'py>, p: Params<'_, 'py>) -> Native<Py<PyAny>> {
     let py = x.py();
     let m = Moments::read(x, [&p[0], &p[1], &p[2], &p[3], &p[4]], false)?;
@@ -267,16 +277,6 @@ fn spread<'py>(x: Object<'_, 'py>, p: Params<'_, 'py>, root: bool) -> Native<Py<
     };
     let m = Moments::read(x, [axis, dtype, out, keepdims, place], true)?;
     let whole = Count::of(py, &m.input, &m.axes, m.mask.as_ref())?;
-    let plain = given(dtype).is_none() && m.out.is_none() && m.mask.is_none();
-    if plain && m.input.view.dtype == DType::F16 && m.input.view.size() > LARGEST_HALF {
-        let module = py.import(intern!(py, "numloom._reductions"))?;
-        let made = module.call_method1(intern!(py, "half_var"), (x, axis, ddof, m.keepdims))?;
-        return if root {
-            Ok(module.getattr("_core")?.call_method1("sqrt", (made,))?.unbind())
-        } else {
-            Ok(made.unbind())
-        };
-    }
     let (count, divisor) = match whole {
         Count::Same(n) => (Divisor::Same(n as f64), Count::Same(n).less(py, ddof)?),
         Count::Each(n) => (Divisor::Each(n.clone()), Count::Each(n).less(py, ddof)?),

@@ -17,6 +17,7 @@ use numloom_ir::{DType, Dims, ScalarOp, Strides, Value, View};
 use numloom_library::{Accumulate, BinaryFn, Fold, LibraryOp, ReduceAt, ScatterApply};
 use numloom_loops::{In, block_fn, cast_fn, fp_raise};
 use numloom_runtime::{Array, MapOp, Operand, record};
+use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use smallvec::SmallVec;
@@ -148,6 +149,9 @@ pub fn accumulate<'py>(
     accumulate_array(py, op, &input, at, convert::dtype_option(given(&dtype))?, writeable(given(&out))?)
 }
 
+/// Indices that are looked at in the call, at most.
+const CHECKED: usize = 1 << 16;
+
 /// `ufunc.reduceat(array, indices, axis=0, dtype=None, out=None)`.
 pub fn reduceat<'py>(
     op: ScalarOp,
@@ -175,12 +179,30 @@ pub fn reduceat<'py>(
     refuse_negative_powers(py, op, dtype, &input)?;
     let mut shape = input.view.shape.clone();
     shape[at] = indices.view.shape[0];
+    check_starts(py, op, &indices, input.view.shape[at])?;
     let fold = ReduceAt::new(library_fold(op, lp), at, op.name());
     // The other axes lie as the input's do, and this one among them as they come.
     let mut steps = input.view.strides.clone();
     steps[at] = 0;
     let strides = keep_order_strides(dtype.size(), &shape, &[&steps]);
     folded_into(py, Box::new(fold), &[&input, &indices], &shape, dtype, strides, out)
+}
+
+/// Refuses indices that lie outside, if they are there; others are looked at where the work is done.
+fn check_starts(py: Python<'_>, op: ScalarOp, indices: &Array, extent: usize) -> Native<()> {
+    if !record::is_ready(indices) || indices.view.size() > CHECKED {
+        return Ok(());
+    }
+    let from = record::data(indices).map_err(|e| failed(py, e))?;
+    for i in 0..indices.view.shape[0] as isize {
+        // SAFETY: the array is there, and `i` one of its elements.
+        let v = unsafe { (from.offset(i * indices.view.strides[0]) as *const i64).read_unaligned() };
+        if v < 0 || v as usize >= extent {
+            let text = format!("index {v} out-of-bounds in {}.reduceat [0, {extent})", op.name());
+            return Err(Stop::Raise(PyIndexError::new_err(text)));
+        }
+    }
+    Ok(())
 }
 
 /// An index array as int64.
