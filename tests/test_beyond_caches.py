@@ -62,3 +62,48 @@ def test_turned_copies_of_what_is_larger_than_the_caches(dtype):
     cube, mine = host[:, :1000].reshape(side, 40, 25), np.asarray(x[:, :1000].reshape(side, 40, 25))
     for axes in ((0, 2, 1), (2, 1, 0), (1, 0, 2), (2, 0, 1)):
         assert numpy.array_equal(numpy.asarray(np.ascontiguousarray(mine.transpose(axes))), cube.transpose(axes))
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i2", "u1", "c16"])
+def test_columns_that_are_filled_together(dtype):
+    """Copies to columns side by side are one task, which writes whole lines."""
+    rng = numpy.random.default_rng(8)
+    n = (18 << 20) // numpy.dtype(dtype).itemsize // 3 + 5
+    hosts = [(rng.random(n) * 100).astype(dtype) for _ in range(3)]
+    parts = [np.asarray(host) for host in hosts]
+    whole = np.stack(parts, axis=1)
+    assert str(np.explain(whole)).count("task ") == 1
+    assert numpy.array_equal(numpy.asarray(whole), numpy.stack(hosts, axis=1))
+    assert numpy.array_equal(numpy.asarray(np.stack(parts[::-1], axis=1)), numpy.stack(hosts[::-1], axis=1))
+    # One column is left out, one is read backwards, one part is not a copy, rows are not the last axis.
+    for m, (a, b, c) in ((np, parts), (numpy, hosts)):
+        gap, turned, mixed = (m.zeros((n, 3), dtype) for _ in range(3))
+        gap[:, 0], gap[:, 2] = a, c
+        turned[:, 0], turned[:, 1], turned[:, 2] = a, b[::-1], c
+        mixed[:, 0], mixed[:, 1], mixed[:, 2] = a, b + c, c
+        side = (n - 7) // 10
+        planes = m.stack([x[: 10 * side].reshape(10, side) for x in (c, b, a)], axis=2)
+        tall = m.stack([x[: 10 * side].reshape(10, side) for x in (c, b, a)], axis=1)
+        results = [gap, turned, mixed, planes, tall]
+        if m is np:
+            mine = [numpy.asarray(r) for r in results]
+    assert all(numpy.array_equal(x, y) for x, y in zip(mine, results, strict=True))
+
+
+def test_parts_of_complex_numbers_are_filled_together():
+    a, b = numpy.random.default_rng(9).random((2, 1_300_001))
+    z = np.empty(len(a), complex)
+    z.imag, z.real = np.asarray(b), np.asarray(a)
+    assert str(np.explain(z)).count("task ") == 1
+    assert numpy.array_equal(numpy.asarray(z), a + 1j * b)
+    z.real, z.imag = z.imag, z.real
+    assert numpy.array_equal(numpy.asarray(z), b + 1j * b)
+
+
+def test_long_parts_of_rows_are_filled_one_by_one():
+    host = numpy.random.default_rng(10).random((1501, 1507))
+    x = np.asarray(host)
+    for shift in (1, 100, 700, 1506):
+        assert numpy.array_equal(numpy.asarray(np.roll(x, shift, axis=1)), numpy.roll(host, shift, axis=1))
+    joined = np.concatenate((x, x[:, :3], x), axis=1)
+    assert numpy.array_equal(numpy.asarray(joined), numpy.concatenate((host, host[:, :3], host), axis=1))

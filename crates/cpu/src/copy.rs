@@ -2,7 +2,7 @@
 //! of small blocks where source and target run along different axes.
 
 use crate::launch::{Launch, Space};
-use crate::walk::offset_of;
+use crate::walk::{Operand, offset_of};
 use numloom_ir::kernel::{Instr, Kernel, NO_REG, OperandId};
 use numloom_loops as loops;
 use smallvec::SmallVec;
@@ -61,11 +61,13 @@ pub(crate) struct Moves {
     buffered: bool,
     /// The axis along which the source is dense, where that is not the target's.
     turned: Option<usize>,
+    /// Bytes from element to element of targets that together fill every byte between them.
+    woven: Option<usize>,
 }
 
 impl Moves {
-    /// `sizes` are those of the operands' items.
-    pub(crate) fn new(pairs: &Pairs, space: &Space, sizes: impl Fn(OperandId) -> usize) -> Moves {
+    pub(crate) fn new(pairs: &Pairs, space: &Space, operands: &[Operand]) -> Moves {
+        let sizes = |o: OperandId| operands[o as usize].dtype.size();
         let bytes: usize = pairs.iter().map(|&(_, to)| space.size * sizes(to)).sum();
         let last = space.shape.len() - 1;
         let dense = |o: OperandId| space.shape[last] == 1 || space.strides[o as usize][last] == sizes(o) as isize;
@@ -79,7 +81,8 @@ impl Moves {
                 turned = (0..last).find(|&axis| src[axis] == size && space.shape[axis] >= 8);
             }
         }
-        Moves { pairs: pairs.clone(), stream, buffered, turned }
+        let woven = if stream { woven(pairs, space, operands) } else { None };
+        Moves { pairs: pairs.clone(), stream, buffered, turned, woven }
     }
 
     /// How many elements of the space tiles must be multiples of, where the space is cut at all.
@@ -91,6 +94,22 @@ impl Moves {
             None => 1,
         }
     }
+}
+
+/// Several targets that lie alike, one item behind another, and leave no gap along the last axis; sources are dense there.
+/// Answers the bytes from element to element.
+fn woven(pairs: &Pairs, space: &Space, operands: &[Operand]) -> Option<usize> {
+    let (&(_, first), last) = (pairs.first()?, space.shape.len() - 1);
+    let (size, steps) = (operands[first as usize].dtype.size(), &space.strides[first as usize]);
+    let step = usize::try_from(steps[last]).ok().filter(|&step| step == pairs.len() * size && step <= BUFFER)?;
+    let alike = |&(from, to): &(OperandId, OperandId)| {
+        let dense = space.strides[from as usize][last] == size as isize;
+        dense && operands[to as usize].dtype.size() == size && space.strides[to as usize] == *steps
+    };
+    let mut places: SmallVec<[usize; 4]> = pairs.iter().map(|&(_, to)| operands[to as usize].ptr as usize).collect();
+    places.sort_unstable();
+    let close = places.windows(2).all(|w| w[1] - w[0] == size);
+    (pairs.len() > 1 && pairs.iter().all(alike) && close).then_some(step)
 }
 
 impl Launch {
@@ -109,6 +128,7 @@ impl Launch {
             match (moves.turned, &moves.pairs[..]) {
                 (Some(axis), &[(from, to)]) => self.turn(axis, self.copy_of(from, to, moves, room), start, end),
                 (_, &[(from, to)]) => self.walk(self.copy_of(from, to, moves, room), start, end),
+                (_, pairs) if let Some(step) = moves.woven => self.weave(pairs, step, room, start, end),
                 (_, pairs) => {
                     for at in (start..end).step_by(INTERLEAVED) {
                         for &(from, to) in pairs {
@@ -156,6 +176,29 @@ impl Launch {
             });
             copy.plane(places, rows, width, [step(0), step(1)], [copy.steps[0][last], copy.steps[1][last]]);
             at += rows * width;
+        }
+    }
+
+    /// Fills the targets of several copies together, so that whole lines go past the caches.
+    unsafe fn weave(&self, pairs: &[(OperandId, OperandId)], step: usize, room: *mut u8, start: usize, end: usize) {
+        let (&inner, outer) = self.block.shape.split_last().expect("a space has an axis");
+        let size = step / pairs.len();
+        let place = |o: OperandId, row: usize, at: usize| {
+            let (operand, steps) = (&self.operands[o as usize], &self.block.strides[o as usize]);
+            let row = offset_of(row, outer, &steps[..outer.len()]);
+            operand.ptr.wrapping_offset(row + at as isize * steps[outer.len()])
+        };
+        let mut at = start;
+        while at < end {
+            let (row, first) = (at / inner, at % inner);
+            let n = (inner - first).min(end - at).min(BUFFER / step);
+            let to = pairs.iter().map(|&(_, to)| place(to, row, first)).min().expect("there are pairs");
+            for &(from, target) in pairs {
+                let before = place(target, row, first) as usize - to as usize;
+                loops::scatter(size, n, place(from, row, first), room.add(before), step as isize);
+            }
+            loops::stream(room, to, n * step);
+            at += n;
         }
     }
 

@@ -145,7 +145,7 @@ impl Launch {
             })
             .collect();
         let program = compiled.program(&layouts, tier);
-        let moves = compiled.copies.as_ref().map(|c| Moves::new(c, &block, |o| operands[o as usize].dtype.size()));
+        let moves = compiled.copies.as_ref().map(|c| Moves::new(c, &block, &operands));
         let mut launch = Launch {
             program,
             operands,

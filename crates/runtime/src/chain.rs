@@ -4,10 +4,10 @@
 
 use crate::fp;
 use crate::mapper::can_be_cut;
-use crate::node::{Nodes, Spot, StoreId};
+use crate::node::{Nodes, Spot, StoreId, conflict};
 use crate::plan::{FusedPlan, TaskPlan, TaskWork};
 use numloom_cpu::{Launch, Operand, Output, Raised};
-use numloom_ir::{Value, View};
+use numloom_ir::{Overlap, Value, View};
 use std::cell::RefCell;
 use std::sync::Arc;
 
@@ -28,6 +28,8 @@ const TILE_BYTES: usize = 384 << 10;
 /// Arrays smaller than this pass between tasks through the cache anyway.
 const WORTHWHILE: usize = 1 << 20;
 const MOST_STEPS: usize = 32;
+/// Bytes of a row from which on its parts share hardly a line.
+const LONG_ROW: isize = 1024;
 
 /// Joins runs of tasks into chains where that saves a pass over memory.
 pub fn chain(tasks: Vec<TaskPlan>, nodes: &Nodes) -> Vec<TaskPlan> {
@@ -70,6 +72,14 @@ fn writes(t: &TaskPlan, store: StoreId) -> bool {
     t.accesses.iter().any(|(s, _, w)| *s == store && *w)
 }
 
+/// Whether a tile of rows that `first` leaves in the cache is of use where they are touched again: not if that is another
+/// long part of the rows, which each task does better alone, past the caches.
+fn passes(first: &TaskPlan, s: &Spot) -> bool {
+    let short = s.view.strides.first().is_some_and(|step| step.abs() < LONG_ROW);
+    let mut of_store = spots(first).filter(|o| o.store == s.store);
+    of_store.any(|o| short || conflict(&o.view, &s.view) != Overlap::Disjoint)
+}
+
 /// Whether `t` can run behind the open tasks, tile by tile: what it shares with them and one of them
 /// writes must be touched row by row, each row apart from the others.
 fn fits(open: &[TaskPlan], t: &TaskPlan) -> bool {
@@ -82,7 +92,7 @@ fn fits(open: &[TaskPlan], t: &TaskPlan) -> bool {
         if !shared(s) {
             continue;
         }
-        any = true;
+        any |= open.iter().any(|o| passes(o, s));
         let written = writes(t, s.store) || open.iter().any(|o| writes(o, s.store));
         if !written {
             continue;
@@ -116,10 +126,7 @@ fn close(open: &mut Vec<TaskPlan>, out: &mut Vec<TaskPlan>, nodes: &Nodes) {
     let tasks = std::mem::take(open);
     let large = |s: &Spot| s.view.nbytes() >= WORTHWHILE;
     let pays = tasks.len() > 1
-        && tasks
-            .iter()
-            .enumerate()
-            .any(|(i, t)| spots(t).any(|s| large(s) && tasks[..i].iter().flat_map(spots).any(|o| o.store == s.store)));
+        && tasks.iter().enumerate().any(|(i, t)| spots(t).any(|s| large(s) && tasks[..i].iter().any(|o| passes(o, s))));
     if !pays {
         out.extend(tasks);
         return;

@@ -122,8 +122,15 @@ fn touches_of(node: &crate::node::Node) -> SmallVec<[Touch; 4]> {
     all
 }
 
-/// The group an item can join: one with the same domain that it shares a view with, and that stands
-/// at or after every group it must follow.
+/// Whether two views that share no element share the lines of memory they lie in, like columns side by side or the parts of
+/// complex numbers: written by two tasks, every line would be read and written twice.
+fn are_woven(a: &View, b: &View) -> bool {
+    const LINE: usize = 64;
+    a.strides == b.strides && a.offset.abs_diff(b.offset) < LINE
+}
+
+/// The group an item can join: one with the same domain that it shares a view with, or lines of what both write, and that
+/// stands at or after every group it must follow.
 fn home(
     groups: &[Group],
     by_store: &[Touched],
@@ -144,6 +151,9 @@ fn home(
             }
             let same = !other.at_end && !t.at_end;
             match conflict(&t.view, &other.view) {
+                Overlap::Disjoint if t.writes && other.writes && same && are_woven(&t.view, &other.view) => {
+                    shared.push(g as u32);
+                }
                 Overlap::Disjoint => {}
                 Overlap::Same if same => {
                     at_least(g);
