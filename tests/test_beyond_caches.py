@@ -107,3 +107,51 @@ def test_long_parts_of_rows_are_filled_one_by_one():
         assert numpy.array_equal(numpy.asarray(np.roll(x, shift, axis=1)), numpy.roll(host, shift, axis=1))
     joined = np.concatenate((x, x[:, :3], x), axis=1)
     assert numpy.array_equal(numpy.asarray(joined), numpy.concatenate((host, host[:, :3], host), axis=1))
+
+
+@pytest.mark.parametrize("dtype", ["i8", "f8", "u4", "c16"])
+def test_scans_of_many_segments(dtype):
+    """A lane is folded a segment ahead of where it is scanned: also in place and backwards."""
+    rng = numpy.random.default_rng(8)
+    for n in (1 << 17, (9 << 20) // 4 + 1, 5_000_001):
+        host = rng.integers(0, 9, n).astype(dtype)
+        want = numpy.cumsum(host)
+        x = np.asarray(host)
+        assert numpy.array_equal(numpy.asarray(np.cumsum(x)), want)
+        assert numpy.array_equal(numpy.asarray(np.cumsum(x[::-1])), numpy.cumsum(host[::-1]))
+        rows = host[: n // 3 * 3].reshape(3, -1)
+        assert numpy.array_equal(numpy.asarray(np.cumsum(np.asarray(rows), axis=1)), numpy.cumsum(rows, axis=1))
+        np.cumsum(x, out=x)
+        assert numpy.array_equal(numpy.asarray(x), want)
+    if dtype != "c16":
+        host = numpy.maximum.accumulate(host)
+        got = np.maximum.accumulate(np.asarray(host))
+        assert numpy.array_equal(numpy.asarray(got), host)
+
+
+def test_long_lanes_that_are_in_order():
+    """They are found to be, whatever cuts them: one element out of place is seen."""
+    for dtype in ("f8", "i4", "u2"):
+        host = (numpy.arange(400_000) // 7).astype(dtype)
+        host.sort()
+        for at in (None, 0, 12_499, 12_500, 32_767, 32_768, 199_999, 200_000, 399_999):
+            case = host.copy()
+            if at is not None:
+                case[at] = case[-1 - at]
+            x = np.asarray(case)
+            assert numpy.array_equal(numpy.asarray(np.sort(x)), numpy.sort(case))
+            both = np.asarray(numpy.stack([case, case[::-1]], axis=1))
+            assert numpy.array_equal(numpy.asarray(np.sort(both, axis=0)[:, 1]), numpy.sort(case))
+            x.sort()
+            assert numpy.array_equal(numpy.asarray(x), numpy.sort(case))
+
+
+@pytest.mark.parametrize("n", [4095, 4096, 39_062, 131_071])
+def test_lanes_that_fit_in_a_cache(n):
+    """Doubles are dealt out to cells of equal width there: many in one of them, infinities and NaNs."""
+    rng = numpy.random.default_rng(9)
+    for values in (rng.random(n), rng.random(n) ** 40, rng.integers(0, 3, n) * 0.5, rng.standard_cauchy(n)):
+        values[:: n // 5] = [numpy.nan, numpy.inf, -numpy.inf, -0.0, 1e-320, -numpy.nan][: len(values[:: n // 5])]
+        assert numpy.array_equal(numpy.asarray(np.sort(np.asarray(values))), numpy.sort(values), equal_nan=True)
+        integers = (values * 1e6).astype("i8") if numpy.isfinite(values).all() else rng.integers(-(2**63), 2**63 - 1, n)
+        assert numpy.array_equal(numpy.asarray(np.sort(np.asarray(integers))), numpy.sort(integers))

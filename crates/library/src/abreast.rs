@@ -2,6 +2,7 @@
 //! compares whole rows. No comparison is a branch, and what a lane costs by itself is to be read and written.
 
 use crate::merge::Record;
+use crate::order::each;
 use crate::sort_key::{Codec, Keyed, ShortPlaces};
 use crate::vector::vectorized;
 use crate::walk::Walk;
@@ -204,9 +205,7 @@ impl Lanes {
                     if !told_apart {
                         network.sort(&mut rows);
                         let flat = elements_of::<T>(&mut rows).cast::<T>();
-                        for i in 0..own.len * ABREAST {
-                            flat.add(i).write(T::from_key(flat.add(i).cast::<T::Key>().read()));
-                        }
+                        each(flat.cast::<T::Key>(), own.len * ABREAST, flat, T::from_key);
                     }
                     !told_apart
                 },

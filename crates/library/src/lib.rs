@@ -5,6 +5,7 @@
 mod abreast;
 mod arg_reduce;
 mod buckets;
+mod cells;
 mod clock;
 mod combining;
 mod contract;

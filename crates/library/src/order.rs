@@ -1,9 +1,11 @@
 //! The order of the elements of one lane that lies dense: sorted, or their places.
 
+use crate::cells;
 use crate::merge::Record;
 use crate::quicksort::{select_64, sort_64};
 use crate::radix::Scale;
 use crate::run::{Room, Run};
+use crate::scratch::Buffer;
 use crate::sort_key::{Codec, Keyed, ShortPlaces, with_keyed};
 use crate::vector::vectorized;
 use numloom_ir::DType;
@@ -15,24 +17,75 @@ use smallvec::SmallVec;
 /// Both are valid and aligned for `n` elements, and either the same memory or apart.
 pub(crate) unsafe fn sort_dense<T: Keyed>(from: *const T, n: usize, to: *mut T) {
     const { assert!(size_of::<T>() == size_of::<T::Key>() && align_of::<T>() == align_of::<T::Key>()) };
+    if n >= LOOKED_AT && is_sorted(std::slice::from_raw_parts(from, n)) {
+        std::ptr::copy(from, to, n);
+        return;
+    }
+    if cells::is_for::<T>(n)
+        && let Ok(spare) = Buffer::new::<T::Key>(n)
+    {
+        return cells::sort::<T>(from, n, to, spare.as_ptr());
+    }
     let keys = to.cast::<T::Key>();
-    vectorized(
-        #[inline(always)]
-        || {
-            for i in 0..n {
-                keys.add(i).write(from.add(i).read().key());
-            }
-        },
-    );
+    each(from, n, keys, T::key);
     T::Key::sort(std::slice::from_raw_parts_mut(keys, n), false);
+    each(keys, n, to, T::from_key);
+}
+
+/// What each of `n` elements becomes.
+///
+/// # Safety
+/// Both are valid and aligned for `n` elements, and either the same memory or apart.
+#[inline(always)]
+pub(crate) unsafe fn each<A: Copy, B: Copy>(from: *const A, n: usize, to: *mut B, f: impl Fn(A) -> B) {
+    /// Read before any of them is written: in the same memory the compiler would go one by one.
+    const SOME: usize = 32;
+    const { assert!(size_of::<A>() == size_of::<B>()) };
     vectorized(
         #[inline(always)]
         || {
-            for i in 0..n {
-                to.add(i).write(T::from_key(keys.add(i).read()));
+            let mut at = 0;
+            while at + SOME <= n {
+                let some = from.add(at).cast::<[A; SOME]>().read();
+                let mut made = [f(some[0]); SOME];
+                for i in 0..SOME {
+                    made[i] = f(some[i]);
+                }
+                to.add(at).cast::<[B; SOME]>().write(made);
+                at += SOME;
+            }
+            while at < n {
+                to.add(at).write(f(from.add(at).read()));
+                at += 1;
             }
         },
-    );
+    )
+}
+
+/// Elements that may well be in order as they are.
+const LOOKED_AT: usize = 256;
+
+/// Whether nothing is left to do, as where all are one value.
+pub(crate) fn is_sorted<T: Keyed>(run: &[T]) -> bool {
+    const SOME: usize = 64;
+    vectorized(
+        #[inline(always)]
+        || {
+            let mut at = 0;
+            while at + 1 < run.len() {
+                let end = (at + SOME).min(run.len() - 1);
+                let mut sorted = true;
+                for i in at..end {
+                    sorted &= !run[i + 1].key().less(&run[i].key());
+                }
+                if !sorted {
+                    return false;
+                }
+                at = end;
+            }
+            true
+        },
+    )
 }
 
 /// The places that sort `n` elements, equals in their order.

@@ -19,6 +19,7 @@ pub struct Accumulate {
     fold: Fold,
     axis: usize,
     sums: Scratch,
+    before: Scratch,
     passages: Scratch,
 }
 
@@ -26,6 +27,8 @@ pub struct Accumulate {
 const TILE: usize = 1 << 17;
 /// Elements of a lane folded in one tile when there are few lanes.
 const CHUNK: usize = 1 << 16;
+/// Bytes of the chunks that are folded before they are scanned: they are in a cache still.
+const SEGMENT: usize = 8 << 20;
 /// Columns that are scanned side by side.
 const COLUMNS: usize = 256;
 /// Elements cast at a time.
@@ -53,6 +56,11 @@ enum Cut {
     Chunks {
         chunks: usize,
     },
+    /// The same segment by segment. In a phase one of them is scanned, and the one behind it folded.
+    Segments {
+        chunks: usize,
+        each: usize,
+    },
 }
 
 struct Plan {
@@ -78,7 +86,8 @@ struct Lane<'a> {
 
 impl Accumulate {
     pub fn new(fold: Fold, axis: usize) -> Accumulate {
-        Accumulate { fold, axis, sums: Scratch::default(), passages: Scratch::default() }
+        let (sums, before, passages) = (Scratch::default(), Scratch::default(), Scratch::default());
+        Accumulate { fold, axis, sums, before, passages }
     }
 
     fn plan(&self, args: &Args) -> Result<Plan, LibraryError> {
@@ -95,7 +104,12 @@ impl Accumulate {
         let cut = if lanes * len == 0 {
             Cut::Nothing
         } else if associative && lanes <= 4 && len >= 2 * CHUNK {
-            Cut::Chunks { chunks: pieces(len, CHUNK) }
+            let chunks = pieces(len, CHUNK);
+            if self.leaves_range(out.dtype) {
+                Cut::Chunks { chunks }
+            } else {
+                Cut::Segments { chunks, each: (SEGMENT / (CHUNK * out.dtype.size())).min(chunks) }
+            }
         } else {
             match inner {
                 Some(i) if out_steps[i].unsigned_abs() < out.strides[self.axis].unsigned_abs() && outer[i] >= 8 => {
@@ -166,17 +180,14 @@ impl Accumulate {
                 let passages = self.passages.get::<Passage>(plan.lanes * chunks)?.add(index * chunks);
                 match phase {
                     0 if chunk + 1 < chunks => {
-                        let in_order = self.fold.in_order(T::DTYPE);
-                        let sum = fold_run(f, lane.x.dtype, lane.src, lane.src_step, range.len(), in_order);
+                        let sum = lane.fold(f, range.len(), self.fold.in_order(T::DTYPE));
                         *sums.add(chunk) = sum;
-                        if self.leaves_range(T::DTYPE) {
-                            *passages.add(chunk) = if in_range(sum) { 0 } else { lane.passage::<T>(range.len()) };
-                            // The scan of the chunk raises what there is to raise.
-                            fp_clear();
-                        }
+                        *passages.add(chunk) = if in_range(sum) { 0 } else { lane.passage::<T>(range.len()) };
+                        // The scan of the chunk raises what there is to raise.
+                        fp_clear();
                     }
                     0 => {}
-                    1 if self.leaves_range(T::DTYPE) => {
+                    1 => {
                         for i in 1..chunks - 1 {
                             let range = piece(plan.len, chunks, i);
                             let lane = self.lane(args, walk.offsets, range.start);
@@ -185,21 +196,48 @@ impl Accumulate {
                         }
                         fp_clear();
                     }
-                    1 => {
-                        for i in 1..chunks - 1 {
-                            *sums.add(i) = f.combine(*sums.add(i - 1), *sums.add(i));
-                        }
-                    }
-                    _ if chunk == 0 => {
-                        let first = lane.first::<T>();
-                        lane.scan(f, first, 0..range.len());
-                    }
-                    _ => lane.scan_from(f, *sums.add(chunk - 1), range.len()),
+                    _ => lane.scan_behind(f, (chunk > 0).then(|| *sums.add(chunk - 1)), range.len()),
                 }
+            }
+            Cut::Segments { chunks, each } => {
+                let segments = chunks.div_ceil(each);
+                let sums = self.sums.get::<T>(plan.lanes * chunks)?;
+                let before = self.before.get::<T>(plan.lanes * segments)?;
+                let scanned = segment(phase.wrapping_sub(1), chunks, each);
+                let (index, chunk, scans) = match tile.checked_sub(plan.lanes * scanned.len()) {
+                    None => (tile / scanned.len(), scanned.start + tile % scanned.len(), true),
+                    Some(tile) => {
+                        let folded = segment(phase, chunks, each);
+                        (tile / folded.len(), folded.start + tile % folded.len(), false)
+                    }
+                };
+                walk.seek(index);
+                let range = piece(plan.len, chunks, chunk);
+                let mut lane = self.lane(args, walk.offsets, range.start);
+                let (sums, before) = (sums.add(index * chunks), before.add(index * segments));
+                if !scans {
+                    *sums.add(chunk) = lane.fold(f, range.len(), self.fold.in_order(T::DTYPE));
+                    return Ok(());
+                }
+                let mut prefix = (phase > 1).then(|| *before.add(phase - 1));
+                for sum in (scanned.start..chunk).map(|c| *sums.add(c)) {
+                    prefix = Some(prefix.map_or(sum, |p| f.combine(p, sum)));
+                }
+                if chunk + 1 == scanned.end && phase < segments {
+                    let sum = *sums.add(chunk);
+                    *before.add(phase) = prefix.map_or(sum, |p| f.combine(p, sum));
+                }
+                lane.scan_behind(f, prefix, range.len());
             }
         }
         Ok(())
     }
+}
+
+/// The chunks of a segment, none if there is no such segment.
+fn segment(number: usize, chunks: usize, each: usize) -> Range<usize> {
+    let start = number.saturating_mul(each).min(chunks);
+    start..(start + each).min(chunks)
 }
 
 impl Lane<'_> {
@@ -229,6 +267,21 @@ impl Lane<'_> {
             let block = read_block::<T>(self.x.dtype, src, self.src_step, len, &mut buffer);
             (0..len).fold(acc, |acc, i| f.combine(acc, *block.add(i)))
         })
+    }
+
+    unsafe fn fold<T: Element, F: Combine<T>>(&self, f: F, n: usize, in_order: bool) -> T {
+        fold_run(f, self.x.dtype, self.src, self.src_step, n, in_order)
+    }
+
+    /// Scans `n` elements behind what was folded before, if there is anything.
+    unsafe fn scan_behind<T: Element, F: Combine<T>>(&mut self, f: F, before: Option<T>, n: usize) {
+        match before {
+            Some(before) => self.scan_from(f, before, n),
+            None => {
+                let first = self.first::<T>();
+                self.scan(f, first, 0..n);
+            }
+        }
     }
 
     /// Writes the lane's first element as it is, then scans the rest.
@@ -421,6 +474,10 @@ impl LibraryOp for Accumulate {
             Cut::Lanes { tiles } => smallvec![tiles],
             Cut::Columns { inner, blocks } => smallvec![plan.lanes / plan.outer[inner] * blocks],
             Cut::Chunks { chunks } => smallvec![plan.lanes * chunks, plan.lanes, plan.lanes * chunks],
+            Cut::Segments { chunks, each } => {
+                let tiles = |number: usize| plan.lanes * segment(number, chunks, each).len();
+                (0..=chunks.div_ceil(each)).map(|phase| tiles(phase.wrapping_sub(1)) + tiles(phase)).collect()
+            }
         }
     }
 

@@ -6,14 +6,14 @@ use crate::combining::Combining;
 use crate::counting::{Counted, Counting, Found, look, narrow};
 use crate::division::{BLOCK, Division, MOST};
 use crate::guide::blocks;
-use crate::merge::Record;
+use crate::order::{is_sorted, sort_dense};
 use crate::radix::Scale;
 use crate::scratch::Scratch;
 use crate::sort_key::Keyed;
-use crate::vector::vectorized;
 use crate::walk::{piece, pieces};
 use crate::{LibraryError, RawView};
 use smallvec::{SmallVec, smallvec};
+use std::ops::Range;
 
 /// Elements of a chunk, which is looked through and dealt out by one tile.
 const CHUNK: usize = 1 << 15;
@@ -25,6 +25,7 @@ const SHARE: usize = 1 << 15;
 #[derive(Default)]
 pub struct Shares {
     found: Scratch,
+    ordered: Scratch,
     divisions: Scratch,
     counts: Scratch,
     keys: Scratch,
@@ -88,12 +89,22 @@ impl Shares {
         let range = piece(len, chunks, part.min(chunks - 1));
         let division = self.divisions.get::<Division<T::Key>>(lanes)?.add(lane.index);
         let found = self.found.get::<Found>(lanes * chunks)?.add(lane.index * chunks);
+        let ordered = self.ordered.get::<bool>(lanes * chunks)?.add(lane.index * chunks);
         if phase == 0 {
             if part == 0 {
                 division.write(Division::new::<T>(&lane.from, shares));
             }
+            ordered.add(part).write(in_order::<T>(&lane.from, range.clone()));
             if T::DISTINCT {
                 *found.add(part) = look::<T>(&lane.from, range);
+            }
+            return Ok(());
+        }
+        if std::slice::from_raw_parts(ordered, chunks).iter().all(|&chunk| chunk) {
+            if phase == 4 {
+                let part = piece(len, shares, part);
+                let from = lane.from.ptr.cast::<T>().add(part.start);
+                place(from, part.len(), lane.to.offset(part.start as isize * lane.to_step).cast(), lane.to_step);
             }
             return Ok(());
         }
@@ -140,31 +151,8 @@ impl Shares {
                 let keys = std::slice::from_raw_parts_mut(self.keys_of::<T>(cut, lane)?.add(first), end - first);
                 // An element and its key take the same room.
                 let (n, answers) = (keys.len(), keys.as_mut_ptr().cast::<T>());
-                vectorized(
-                    #[inline(always)]
-                    || {
-                        for i in 0..n {
-                            answers.add(i).cast::<T::Key>().write(answers.add(i).read().key());
-                        }
-                    },
-                );
-                if !is_sorted(keys) {
-                    T::Key::sort(keys, false);
-                }
-                vectorized(
-                    #[inline(always)]
-                    || {
-                        for i in 0..n {
-                            answers.add(i).write(T::from_key(answers.add(i).cast::<T::Key>().read()));
-                        }
-                    },
-                );
-                let to = lane.to.offset(first as isize * lane.to_step);
-                if answers.cast() != to {
-                    for i in 0..n {
-                        to.offset(i as isize * lane.to_step).cast::<T>().write_unaligned(answers.add(i).read());
-                    }
-                }
+                sort_dense::<T>(answers, n, answers);
+                place(answers, n, lane.to.offset(first as isize * lane.to_step).cast(), lane.to_step);
             }
         }
         Ok(())
@@ -199,25 +187,19 @@ impl Shares {
     }
 }
 
-/// Whether nothing is left to do, as where a share is one value alone.
-fn is_sorted<K: Record>(keys: &[K]) -> bool {
-    const SOME: usize = 64;
-    vectorized(
-        #[inline(always)]
-        || {
-            let mut at = 0;
-            while at + 1 < keys.len() {
-                let end = (at + SOME).min(keys.len() - 1);
-                let mut sorted = true;
-                for i in at..end {
-                    sorted &= !keys[i + 1].less(&keys[i]);
-                }
-                if !sorted {
-                    return false;
-                }
-                at = end;
-            }
-            true
-        },
-    )
+/// Whether the elements of a chunk lie as they will, up to the first of the next one. Said only of lanes without gaps.
+unsafe fn in_order<T: Keyed>(lane: &RawView, chunk: Range<usize>) -> bool {
+    let dense = lane.dtype == T::DTYPE && lane.strides[0] == size_of::<T>() as isize && lane.is_aligned();
+    let end = (chunk.end + 1).min(lane.shape[0]);
+    dense && is_sorted(std::slice::from_raw_parts(lane.ptr.cast::<T>().add(chunk.start), end - chunk.start))
+}
+
+/// Writes answers where they go, unless they are there.
+unsafe fn place<T: Keyed>(from: *const T, n: usize, to: *mut T, step: isize) {
+    if step == size_of::<T>() as isize && to.is_aligned() {
+        return std::ptr::copy(from, to, if from == to { 0 } else { n });
+    }
+    for i in 0..n {
+        to.byte_offset(i as isize * step).write_unaligned(from.add(i).read());
+    }
 }
