@@ -3,17 +3,22 @@
 
 use crate::primitives::Mutex;
 
+/// One byte may be kept for so many that were in use at once, beside them: room for the small arrays of a loop that are
+/// not there while its large ones are.
+const BESIDE: usize = 16;
+
 /// Where blocks come from.
 pub trait Source: Sync {
     fn map(&self, size: usize) -> Option<*mut u8>;
 
     /// # Safety
-    /// `block` must come from `map(size)` and not be used afterwards.
+    /// `block` must be a part of what `map` gave, or of neighbours, and not be used afterwards.
     unsafe fn unmap(&self, block: *mut u8, size: usize);
 }
 
-/// The blocks in use are counted, those given back are kept while they do not take the total above the most bytes
-/// that were ever in use at once.
+/// The blocks in use are counted, those given back are kept while they do not take the total (but for a little) above the
+/// most bytes that were ever in use at once. Then blocks of other sizes are cut from them, so that a program whose arrays of
+/// different sizes take turns does not give pages back to get fresh ones.
 pub struct Blocks<S: Source> {
     source: S,
     state: Mutex<State>,
@@ -28,6 +33,29 @@ struct State {
     live: usize,
     /// Most bytes ever in use at once.
     high: usize,
+}
+
+impl State {
+    fn keep(&mut self, size: usize, block: usize) {
+        self.kept += size;
+        let at = self.free.partition_point(|&(other, _)| other <= size);
+        self.free.insert(at, (size, block));
+    }
+
+    /// So many bytes of the shortest run of kept blocks, one behind another, that has them; the rest of it is kept.
+    fn cut(&mut self, size: usize) -> Option<usize> {
+        let mut by_place: Vec<(usize, usize)> = self.free.iter().map(|&(size, block)| (block, size)).collect();
+        by_place.sort_unstable();
+        let runs = by_place.chunk_by(|a, b| a.0 + a.1 == b.0);
+        let whole = runs.map(|run| (run.iter().map(|(_, n)| n).sum::<usize>(), run[0].0));
+        let (bytes, start) = whole.filter(|(bytes, _)| *bytes >= size).min()?;
+        self.free.retain(|&(_, block)| !(start..start + bytes).contains(&block));
+        self.kept -= bytes;
+        if bytes > size {
+            self.keep(bytes - size, start + size);
+        }
+        Some(start)
+    }
 }
 
 impl<S: Source> Blocks<S> {
@@ -48,7 +76,14 @@ impl<S: Source> Blocks<S> {
             return Some(block as *mut u8);
         }
         let high = s.high.max(s.live + size);
-        while s.live + size + s.kept > high {
+        let most = high + high / BESIDE;
+        if s.live + size + s.kept > most
+            && let Some(block) = s.cut(size)
+        {
+            s.live += size;
+            return Some(block as *mut u8);
+        }
+        while s.live + size + s.kept > most {
             let Some((other, block)) = s.free.pop() else { break };
             s.kept -= other;
             // SAFETY: nobody uses a block that was given back.
@@ -73,9 +108,7 @@ impl<S: Source> Blocks<S> {
     pub unsafe fn give(&self, block: *mut u8, size: usize) {
         let mut s = self.state.lock();
         s.live -= size;
-        s.kept += size;
-        let at = s.free.partition_point(|&(other, _)| other <= size);
-        s.free.insert(at, (size, block as usize));
+        s.keep(size, block as usize);
     }
 
     /// Bytes in use, bytes kept, and the most that were ever in use.
