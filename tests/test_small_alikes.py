@@ -392,3 +392,32 @@ def test_small_matrices(name, matrix):
         else:
             assert got.dtype == expected.dtype and got.shape == expected.shape
             numpy.testing.assert_allclose(got, expected, rtol=1e-12)
+
+
+def test_arrays_of_iterators():
+    class Once:
+        """An iterator that is asked no more once it has ended."""
+
+        def __init__(self, n):
+            self.left = n
+
+        def __iter__(self):
+            return self
+
+        def __next__(self):
+            assert self.left >= 0
+            self.left -= 1
+            if self.left < 0:
+                raise StopIteration
+            return self.left
+
+    for n in (0, 1, 5, (1 << 14) - 1, (1 << 14), (1 << 14) + 1, 40_000):
+        for dtype in (float, "i2", "U5", object):
+            both(lambda m, n, dtype: m.fromiter((k % 100 for k in range(n)), dtype), n, dtype)
+        made = np.fromiter(Once(n), int)
+        assert made.shape == (n,) and made.flags.writeable and made.flags.owndata
+    both(lambda m: m.fromiter(iter([1, "a"]), float))
+    both(lambda m: m.fromiter(range(3), int, 5))
+    both(lambda m: m.fix([1.5, -1.5]))
+    both(lambda m: m.fix(m.asarray([1.5, -1.5])))
+    both(lambda m: m.fix(m.asarray([1.5, -1.5]), out=m.zeros(2)))

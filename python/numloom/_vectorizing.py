@@ -111,10 +111,11 @@ def fromiter(iter: Any, dtype: Any, count: int = -1, *, like: Any = None) -> Any
         named = {} if like is None else {"like": like}
         return on_host(numpy.fromiter, "", (iter, dtype, count), named)
     if count < 0:
-        parts = [made]
-        while (part := _drawn(source, kind, BLOCK)).size:
-            parts.append(operand(part))
-        return concatenate(parts)
+        parts: list[Any] = []
+        # What has ended once is not asked again.
+        while not parts or parts[-1].size == BLOCK:
+            parts.append(_taken(_drawn(source, kind, BLOCK)))
+        return parts[0] if len(parts) == 1 else concatenate(parts)
     for start in range(0, count, BLOCK):
         wanted = min(BLOCK, count - start)
         part = _drawn(source, kind, wanted)
