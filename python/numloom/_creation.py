@@ -13,7 +13,7 @@ import numpy
 from . import _core
 from ._core import Scalar, Unsupported, is_ours, ndarray
 from ._fallback import direct, native, on_host
-from ._operands import NoValue, is_array, is_foreign, is_truth, operand, result_dtype, settled, whole
+from ._operands import AT_ONCE, NoValue, is_array, is_foreign, is_truth, operand, result_dtype, settled, whole
 
 _INT64, _FLOAT64 = numpy.dtype(numpy.int64), numpy.dtype(numpy.float64)
 
@@ -55,13 +55,9 @@ def _array(
 _array.__qualname__ = "array"  # as Python calls it where an argument is wrong
 
 
-_AT_ONCE = frozenset((list, tuple, float, int, bool))
-"""What the core makes arrays of without a detour."""
-
-
 @direct
 def array(object: Any, dtype: Any = None, **settings: Any) -> Any:
-    if not settings and type(object) in _AT_ONCE and type(dtype) is not ndarray:
+    if not settings and type(object) in AT_ONCE and type(dtype) is not ndarray:
         made = _core.from_items(object, dtype)
         if made is not None:
             return made
@@ -283,6 +279,10 @@ def arange(
 arange.__wrapped__ = numpy.arange  # type: ignore[attr-defined]
 
 
+FEW = 256
+"""So many elements that depend on numbers alone are sooner taken over from NumPy than said how to compute."""
+
+
 _TOO_MANY = 1 << 63
 _WHOLE = frozenset((int, numpy.int64))
 
@@ -324,7 +324,17 @@ def _arange(start_or_stop: Any, stop: Any, step: Any, dtype: Any, device: Any, l
     with numpy.errstate(all="ignore"):
         first = numpy.asarray(start).astype(dtype)[()]
         second = numpy.asarray(start + step).astype(dtype)[()]
+        if first.item() != start or second.item() != start + step:
+            _check_bounds(start, start + step, dtype)
         return _core.iota(first, second - first, count, dtype)
+
+
+def _check_bounds(first: Any, second: Any, dtype: numpy.dtype[Any]) -> None:
+    """NumPy refuses whole numbers that the type does not hold, and warns of others."""
+    limits: Any = numpy.iinfo(dtype) if dtype.kind in "iu" else numpy.finfo(dtype)
+    low, high = (limits.min, limits.max) if dtype.kind in "iu" else (float(limits.min), float(limits.max))
+    if builtins.min(first, second) < low or builtins.max(first, second) > high:
+        raise Unsupported("an error or a warning of NumPy's")
 
 
 def _check_differences(start: Any, stop: Any, step: Any) -> None:
@@ -557,6 +567,8 @@ def indices(dimensions: Any, dtype: Any = int, sparse: bool = False) -> Any:
         if any(is_truth(n) for n in dimensions):
             raise Unsupported("an error that NumPy words")
         dimensions = tuple(whole(n) for n in dimensions)
+    if not sparse and dtype is int and math.prod(dimensions) <= FEW and builtins.all(n > 0 for n in dimensions):
+        return _core.adopt_numpy(numpy.indices(dimensions))
     ndim = len(dimensions)
     ranges = [
         arange(size, dtype=dtype).reshape((1,) * i + (-1,) + (1,) * (ndim - i - 1)) for i, size in enumerate(dimensions)

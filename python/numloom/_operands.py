@@ -12,6 +12,7 @@ from . import _core
 from ._core import Scalar, Unsupported, is_ours, ndarray
 
 __all__ = [
+    "AT_ONCE",
     "PYTHONS",
     "NoValue",
     "dtype_of",
@@ -48,10 +49,18 @@ def is_foreign(x: Any) -> bool:
     return hasattr(kind, "__array_function__") and not is_array(x)
 
 
+AT_ONCE = frozenset((list, tuple, float, int, bool))
+"""What the core makes arrays of without a detour."""
+
+
 def operand(x: Any) -> ndarray:
     """`x` as one of our arrays, as `asanyarray` would; NumPy's subclasses and foreign arrays are left to NumPy."""
     if is_ours(x):
         return x
+    if type(x) in AT_ONCE:
+        made = _core.from_items(x)
+        if made is not None:
+            return made
     if type(x) is not numpy.ndarray and type(x) is not Scalar and hasattr(type(x), "__array_function__"):
         raise Unsupported(f"arrays of type {type(x).__name__} are left to NumPy")
     try:

@@ -160,8 +160,9 @@ def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
 def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
     if not is_ours(a):
         raise Unsupported("not an array of ours")
-    if mode == "raise" and type(ind) is ndarray and a.ndim == ind.ndim == 1 and ind.dtype.kind == "i":
-        if type(a) is ndarray and a.size and holds(a, v):
+    if mode == "raise" and type(a) is ndarray and a.ndim == 1 and a.size and holds(a, v):
+        line = type(ind) is ndarray and ind.ndim == 1 and ind.dtype.kind == "i"
+        if line or (type(ind) is list and ind and {int}.issuperset(map(type, ind))):
             try:
                 a[ind] = v
             except ValueError:

@@ -64,7 +64,7 @@ def around(a: Any, decimals: Any = 0, out: Any = None) -> Any:
 
 @native
 def fix(x: Any, out: Any = None) -> Any:
-    return _core.trunc(operand(x), out=target(out))
+    return _core.trunc(operand(x)) if out is None else _core.trunc(operand(x), out=target(out))
 
 
 @native

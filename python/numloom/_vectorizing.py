@@ -6,6 +6,7 @@ Elements go to Python and come back a block at a time, so that nothing as large 
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -20,6 +21,9 @@ from ._operands import operand
 
 # Elements of a block.
 BLOCK = 1 << 14
+
+# So many elements need no blocks.
+FEW = 1 << 10
 
 
 _ORIGINAL: Any = numpy.vectorize
@@ -39,9 +43,15 @@ class vectorize(_ORIGINAL):
                 # Elements that are not ours, and shapes whose mismatch NumPy words.
                 pass
             else:
-                return self._by_blocks(func, arrays, shape)
+                few = math.prod(shape) <= FEW
+                return self._at_once(func, arrays) if few else self._by_blocks(func, arrays, shape)
         whole = super()._vectorize_call
         return on_host(lambda *args: whole(func, args), "vectorize", tuple(args), {})
+
+    def _at_once(self, func: Callable[..., Any], arrays: Sequence[ndarray]) -> Any:
+        """NumPy's way, over a few elements: there is nothing to divide."""
+        made = super()._vectorize_call(func, [to_numpy(a) for a in arrays])
+        return tuple(map(_taken, made)) if type(made) is tuple else _taken(made)
 
     def _by_blocks(self, func: Callable[..., Any], arrays: list[ndarray], shape: tuple[int, ...]) -> Any:
         # The first elements say how many results there are, and of which types.
@@ -60,6 +70,14 @@ class vectorize(_ORIGINAL):
                 column.put(box, result)
         columns = [column.whole.T if turned else column.whole for column in made]
         return columns[0] if ufunc.nout == 1 else tuple(columns)
+
+
+def _taken(made: Any) -> Any:
+    """A result of NumPy's as an array of ours, if it is of a type of ours."""
+    try:
+        return _core.adopt_numpy(made) if type(made) is numpy.ndarray else made
+    except Unsupported:
+        return made
 
 
 class _Column:
@@ -93,10 +111,11 @@ def fromiter(iter: Any, dtype: Any, count: int = -1, *, like: Any = None) -> Any
         named = {} if like is None else {"like": like}
         return on_host(numpy.fromiter, "", (iter, dtype, count), named)
     if count < 0:
-        parts = [made]
-        while (part := _drawn(source, kind, BLOCK)).size:
-            parts.append(operand(part))
-        return concatenate(parts)
+        parts: list[Any] = []
+        # What has ended once is not asked again.
+        while not parts or parts[-1].size == BLOCK:
+            parts.append(_taken(_drawn(source, kind, BLOCK)))
+        return parts[0] if len(parts) == 1 else concatenate(parts)
     for start in range(0, count, BLOCK):
         wanted = min(BLOCK, count - start)
         part = _drawn(source, kind, wanted)

@@ -44,27 +44,49 @@ pub fn weigh(values: &[i64], weights: &[f64], sums: &mut [f64]) {
     values.iter().zip(weights).for_each(|(&v, &w)| sums[v as usize] += w);
 }
 
+/// The first place from `low` up to `high` whose element ranks not below `wanted`, or, to the right of equals, above it.
+#[inline(always)]
+unsafe fn place<T: Keyed>(sorted: Run, wanted: i64, right: bool, mut low: usize, mut high: usize) -> usize {
+    while low < high {
+        let middle = low + (high - low) / 2;
+        let rank = sorted.ptr.offset(middle as isize * sorted.step).cast::<T>().read_unaligned().rank();
+        // Which half it is cannot be foretold, so nothing branches on it.
+        let above = (rank < wanted) | (right & (rank == wanted));
+        low = if above { middle + 1 } else { low };
+        high = if above { high } else { middle };
+    }
+    low
+}
+
 /// Where a value of the same type belongs in sorted elements: before its equals, or after them. `None` for types that
 /// have no order of their own.
 ///
 /// # Safety
 /// The run and the value are readable memory of `dtype`.
 pub unsafe fn insertion_place(dtype: DType, sorted: Run, value: *const u8, right: bool) -> Option<usize> {
-    unsafe fn place<T: Keyed>(sorted: Run, value: *const u8, right: bool) -> usize {
+    with_keyed!(dtype, T => {
         let wanted = value.cast::<T>().read_unaligned().rank();
-        let (mut low, mut high) = (0, sorted.len);
-        while low < high {
-            let middle = low + (high - low) / 2;
-            let rank = sorted.ptr.offset(middle as isize * sorted.step).cast::<T>().read_unaligned().rank();
-            if rank < wanted || (right && rank == wanted) {
-                low = middle + 1;
-            } else {
-                high = middle;
-            }
+        Some(place::<T>(sorted, wanted, right, 0, sorted.len))
+    }, None)
+}
+
+/// `insertion_place` of several values; false for types that have no order of their own.
+///
+/// # Safety
+/// The runs are readable memory of `dtype`, and there is room at `to` for a place for each value.
+pub unsafe fn insertion_places(dtype: DType, sorted: Run, values: Run, right: bool, to: *mut i64) -> bool {
+    unsafe fn places<T: Keyed>(sorted: Run, values: Run, right: bool, to: *mut i64) {
+        let (mut last, mut at) = (i64::MAX, sorted.len);
+        for i in 0..values.len {
+            let wanted = values.ptr.offset(i as isize * values.step).cast::<T>().read_unaligned().rank();
+            // Values often come in order: then what lies before the last one's place need not be looked at.
+            let (low, high) = if last <= wanted { (at, sorted.len) } else { (0, at) };
+            at = place::<T>(sorted, wanted, right, low, high);
+            last = wanted;
+            to.add(i).write(at as i64);
         }
-        low
     }
-    with_keyed!(dtype, T => Some(place::<T>(sorted, value, right)), None)
+    with_keyed!(dtype, T => { places::<T>(sorted, values, right, to); true }, false)
 }
 
 /// Pieces of `size` bytes, one after another, each as often as `times` says of its place.
@@ -96,6 +118,24 @@ pub unsafe fn repeat_pieces(from: *const u8, size: usize, n: usize, times: impl 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn places_of_several_values_are_those_of_each() {
+        let sorted = [-1.0f64, 0.0, 0.0, 2.0, 2.0, 5.0, f64::NAN];
+        let values = [2.0f64, 2.0, 1.0, f64::NAN, f64::NAN, -3.0, 0.0, 9.0, 5.0];
+        let run = |xs: &[f64]| Run { ptr: xs.as_ptr().cast(), step: 8, len: xs.len() };
+        for right in [false, true] {
+            let mut places = [0i64; 9];
+            // SAFETY: doubles, and a place for each.
+            unsafe {
+                assert!(insertion_places(DType::F64, run(&sorted), run(&values), right, places.as_mut_ptr()));
+                for (value, &place) in values.iter().zip(&places) {
+                    let alone = insertion_place(DType::F64, run(&sorted), (&raw const *value).cast(), right);
+                    assert_eq!(alone, Some(place as usize));
+                }
+            }
+        }
+    }
 
     #[test]
     fn places_among_equals_and_nans() {

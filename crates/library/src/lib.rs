@@ -56,7 +56,7 @@ mod walk;
 pub use arg_reduce::{ArgReduce, TOGETHER, extreme_place, extremes_down};
 pub use clock::Clock;
 pub use contract::{Labelled, contract};
-pub use few::{count, insertion_place, integers, repeat_pieces, weigh};
+pub use few::{count, insertion_place, insertion_places, integers, repeat_pieces, weigh};
 pub use few_products::{cross, outer};
 pub use few_truths::Truths;
 pub use fold::{BinaryFn, Fold};

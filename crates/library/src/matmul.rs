@@ -311,13 +311,18 @@ impl MatMul {
         Ok(Plan { m, n, k, batch, grid })
     }
 
-    /// Byte addresses of the `i`-th product's operands.
-    unsafe fn operands(args: &Args, i: usize) -> [*mut u8; 3] {
+    /// A walk over the products, and where the operands of the first one lie.
+    fn batches(args: &Args) -> (Walk<3>, [*mut u8; 3]) {
         let views = [&args.ins[0], &args.ins[1], &args.outs[0]];
         let nd = views[2].shape.len() - 2;
-        let mut walk = Walk::new(&views[2].shape[..nd], views.map(|v| &v.strides[..nd]));
+        (Walk::new(&views[2].shape[..nd], views.map(|v| &v.strides[..nd])), views.map(|v| v.ptr))
+    }
+
+    /// Byte addresses of the `i`-th product's operands.
+    unsafe fn operands(args: &Args, i: usize) -> [*mut u8; 3] {
+        let (mut walk, bases) = Self::batches(args);
         walk.seek(i);
-        std::array::from_fn(|o| views[o].ptr.offset(walk.offsets[o]))
+        std::array::from_fn(|o| bases[o].offset(walk.offsets[o]))
     }
 
     unsafe fn run_typed<T: Product>(
@@ -332,8 +337,12 @@ impl MatMul {
             Grid::Nothing => Ok(()),
             Grid::Batches { tiles } => {
                 let vector = (m == 1 || n == 1) && m * n * k > TINY;
-                for i in piece(plan.batch, *tiles, tile) {
-                    let operands = Self::operands(args, i);
+                let batches = piece(plan.batch, *tiles, tile);
+                let (mut walk, bases) = Self::batches(args);
+                walk.seek(batches.start);
+                for _ in batches {
+                    let operands = std::array::from_fn(|o| bases[o].offset(walk.offsets[o]));
+                    walk.step();
                     if vector {
                         let cut = matvec::Plan::whole(m.max(n), k);
                         matvec::Call::<T>::new(args, operands, m, n, k).tile(&cut, 0, std::ptr::null_mut())?;

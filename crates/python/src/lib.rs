@@ -36,6 +36,7 @@ mod protocols;
 mod provenance;
 mod quick;
 mod quick_index;
+mod quick_places;
 mod random;
 mod random_draw;
 mod random_few;

@@ -8,7 +8,7 @@ use crate::ufunc::input::Input;
 use crate::ufunc::methods::library_fold;
 use crate::ufunc::reduction::scan_loop;
 use crate::ufunc::resolve::loop_for;
-use crate::{bare, convert, errors, object, operator_slots, slots};
+use crate::{bare, convert, errors, lists, object, operator_slots, slots};
 use numloom_ir::promote::{ArgType, Casting, can_cast};
 use numloom_ir::view::Order;
 use numloom_ir::{DType, Kind, ScalarOp, Value};
@@ -243,7 +243,7 @@ pub fn binary(op: ScalarOp, left: &Bound<'_, PyAny>, right: &Bound<'_, PyAny>) -
     let (a, b) = match unsafe { (Quick::read(left), Quick::read(right)) } {
         (Some(a), Some(b)) if a.is_large() || b.is_large() => return recorded(op, left, Some(right)),
         (Some(a), Some(b)) => (a, b),
-        _ => return with_numpy(op, left, right),
+        _ => return with_alike(op, left, right),
     };
     let call = prepare(op, &a, Some(&b))?;
     match computed(left.py(), op, &call, 2) {
@@ -253,10 +253,10 @@ pub fn binary(op: ScalarOp, left: &Bound<'_, PyAny>, right: &Bound<'_, PyAny>) -
     }
 }
 
-/// `op(left, right)` where one of them is a small array of NumPy's.
+/// `op(left, right)` where one of them is a small array-like.
 #[cold]
-fn with_numpy(op: ScalarOp, left: &Bound<'_, PyAny>, right: &Bound<'_, PyAny>) -> Option<PyResult<Py<PyAny>>> {
-    let copies = [convert::small_copy(left), convert::small_copy(right)];
+fn with_alike(op: ScalarOp, left: &Bound<'_, PyAny>, right: &Bound<'_, PyAny>) -> Option<PyResult<Py<PyAny>>> {
+    let copies = [lists::small(left), lists::small(right)];
     fn either<'a>(copy: &'a Option<Array>, obj: &'a Bound<'_, PyAny>) -> Option<Quick<'a>> {
         // SAFETY: as in `binary`.
         copy.as_ref().map_or_else(|| unsafe { Quick::read(obj) }, |copy| Some(Quick::Array(copy)))
@@ -273,12 +273,23 @@ fn with_numpy(op: ScalarOp, left: &Bound<'_, PyAny>, right: &Bound<'_, PyAny>) -
 #[inline]
 pub fn unary(op: ScalarOp, operand: &Bound<'_, PyAny>) -> Option<PyResult<Py<PyAny>>> {
     // SAFETY: as in `binary`.
-    let a = unsafe { Quick::read(operand)? };
+    let Some(a) = (unsafe { Quick::read(operand) }) else { return of_alike(op, operand) };
     let call = prepare(op, &a, None)?;
     match computed(operand.py(), op, &call, 1) {
         Tried::Done(result) => Some(result),
         Tried::Deferred => recorded(op, operand, None),
         Tried::Unfit => None,
+    }
+}
+
+/// `op(operand)` of a small array-like.
+#[cold]
+fn of_alike(op: ScalarOp, operand: &Bound<'_, PyAny>) -> Option<PyResult<Py<PyAny>>> {
+    let copy = lists::small(operand)?;
+    let call = prepare(op, &Quick::Array(&copy), None)?;
+    match computed(operand.py(), op, &call, 1) {
+        Tried::Done(result) => Some(result),
+        _ => None,
     }
 }
 
@@ -387,7 +398,11 @@ impl<'a> Choice<'a> {
 pub fn dot(left: &Bound<'_, PyAny>, right: &Bound<'_, PyAny>) -> Option<PyResult<Py<PyAny>>> {
     let py = left.py();
     // SAFETY: as in `binary`.
-    let (a, b) = unsafe { (&peek(left)?.array, &peek(right)?.array) };
+    let ours = unsafe { [peek(left), peek(right)] };
+    let copies =
+        [(ours[0], left), (ours[1], right)].map(|(ours, obj)| if ours.is_some() { None } else { lists::small(obj) });
+    let array = |k: usize| ours[k].map(|x: &NdArray| &x.array).or(copies[k].as_ref());
+    let (a, b) = (array(0)?, array(1)?);
     if a.view.ndim() == 1 && b.view.ndim() == 1 {
         return record::dot(a, b).map(|product| api(py).make_scalar(py, &product));
     }

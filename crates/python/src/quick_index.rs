@@ -4,7 +4,7 @@
 use crate::handle::{self, NdArray};
 use crate::numpy_api::api;
 use crate::quick::peek;
-use crate::{convert, errors, lists, provenance};
+use crate::{convert, errors, lists, provenance, quick_places};
 use numloom_ir::{DType, Value, View};
 use numloom_runtime::{Array, MapOp, Operand, record};
 use pyo3::ffi;
@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 /// One part of an index, before it is held against an axis.
 #[derive(Clone, Copy)]
-enum Plain {
+pub enum Plain {
     Int(isize),
     Slice { start: isize, stop: isize, step: isize },
     NewAxis,
@@ -25,7 +25,7 @@ enum Plain {
 impl Plain {
     /// Reading a slice may run Python code, so this comes before any `peek`.
     #[inline]
-    fn read(index: *mut ffi::PyObject) -> Option<Plain> {
+    pub fn read(index: *mut ffi::PyObject) -> Option<Plain> {
         // SAFETY: the object is a Python int where it is read as one, a slice where it is read as one.
         unsafe {
             if ffi::PyLong_CheckExact(index) != 0 {
@@ -94,14 +94,14 @@ fn is_tuple(index: &Bound<'_, PyAny>) -> bool {
 
 /// Where an index lies along an axis, in bytes.
 #[inline]
-fn at(i: isize, extent: usize, stride: isize) -> Option<isize> {
+pub fn at(i: isize, extent: usize, stride: isize) -> Option<isize> {
     let at = if i < 0 { i + extent as isize } else { i };
     (at >= 0 && (at as usize) < extent).then(|| at * stride)
 }
 
 /// The first element and the number of elements of a slice along an axis.
 #[inline]
-fn clipped(start: isize, stop: isize, step: isize, extent: usize) -> (isize, usize) {
+pub fn clipped(start: isize, stop: isize, step: isize, extent: usize) -> (isize, usize) {
     let n = extent as isize;
     // Beyond the ends lies the end, for a step backwards the place before the first.
     let (low, high) = if step < 0 { (-1, n - 1) } else { (0, n) };
@@ -250,7 +250,7 @@ pub fn place(view: &View, parts: &[isize]) -> Option<isize> {
 fn get_tuple(x: &Bound<'_, NdArray>, index: &Bound<'_, PyAny>) -> Option<PyResult<Py<PyAny>>> {
     let mut parts = Parts::NONE;
     if !parts.read(index.as_ptr()) {
-        return None;
+        return quick_places::get(x, index);
     }
     // SAFETY: as in `get`.
     let this = unsafe { peek(x.as_any())? };
@@ -270,6 +270,13 @@ fn picked(x: &Bound<'_, NdArray>, this: &NdArray, parts: &[Plain]) -> Option<PyR
 
 /// `x[index]` of a mask or an array of indices.
 fn selected(x: &Bound<'_, NdArray>, array: &Array, index: &Bound<'_, PyAny>) -> Option<PyResult<Py<PyAny>>> {
+    if array.view.ndim() != 1 {
+        // SAFETY: as in `get`.
+        let is_mask = unsafe { peek(index) }.is_some_and(|i| i.array.view.dtype == DType::Bool);
+        if !is_mask {
+            return quick_places::get(x, index);
+        }
+    }
     if let Some(places) = listed(index) {
         return record::take_small(array, &places).map(|made| handle::wrap(x.py(), made));
     }
@@ -291,7 +298,7 @@ fn selected(x: &Bound<'_, NdArray>, array: &Array, index: &Bound<'_, PyAny>) -> 
 const SHORT_LIST: usize = 64;
 
 /// A short list of Python's ints as an array of indices.
-fn listed(index: &Bound<'_, PyAny>) -> Option<Array> {
+pub fn listed(index: &Bound<'_, PyAny>) -> Option<Array> {
     let list = index.cast_exact::<PyList>().ok().filter(|l| (1..=SHORT_LIST).contains(&l.len()))?;
     let mut places: SmallVec<[i64; 8]> = SmallVec::new();
     for item in list.iter() {
@@ -347,13 +354,17 @@ fn unpacked(x: &Bound<'_, NdArray>, mask: &Bound<'_, PyAny>, values: &Bound<'_, 
 pub fn set(x: &Bound<'_, NdArray>, index: &Bound<'_, PyAny>, value: &Bound<'_, PyAny>) -> Option<PyResult<()>> {
     if is_tuple(index) {
         let mut parts = Parts::NONE;
-        return (parts.read(index.as_ptr()) && set_plain(x, parts.as_slice(), value)).then_some(Ok(()));
+        let done = match parts.read(index.as_ptr()) {
+            true => set_plain(x, parts.as_slice(), value),
+            false => quick_places::set(x, index, value),
+        };
+        return done.then_some(Ok(()));
     }
     // SAFETY: nothing is done with the contents.
     let plain = if unsafe { peek(index) }.is_some() { None } else { Plain::read(index.as_ptr()) };
     match plain {
         Some(plain) => set_plain(x, &[plain], value).then_some(Ok(())),
-        None if set_places(x, index, value) => Some(Ok(())),
+        None if set_places(x, index, value) || quick_places::set(x, index, value) => Some(Ok(())),
         None => unpacked(x, index, value),
     }
 }
@@ -367,17 +378,20 @@ fn set_places(x: &Bound<'_, NdArray>, index: &Bound<'_, PyAny>, value: &Bound<'_
     if !this.writeable || index.view.dtype != DType::I64 || index.symbol().is_some() {
         return false;
     }
+    let dtype = this.array.view.dtype;
+    let assigned = lists::assigned(value, dtype).filter(|made| made.view.shape == index.view.shape);
     // SAFETY: as in `get`.
-    let value = match unsafe { peek(value) } {
-        Some(values) => Some(Operand::Array(&values.array)),
-        None => number(value, this.array.view.dtype).map(Operand::Value),
+    let value = match (unsafe { peek(value) }, &assigned) {
+        (Some(values), _) => Some(Operand::Array(&values.array)),
+        (None, Some(made)) => Some(Operand::Array(made)),
+        (None, None) => number(value, dtype).map(Operand::Value),
     };
     value.is_some_and(|value| record::put_small(&this.array, index, &value))
 }
 
 /// A number that an array of `dtype` holds as it is.
 #[inline]
-fn number(value: &Bound<'_, PyAny>, dtype: DType) -> Option<Value> {
+pub fn number(value: &Bound<'_, PyAny>, dtype: DType) -> Option<Value> {
     let numpy = api(value.py());
     if dtype == DType::F64 && numpy.is_double(value) {
         // SAFETY: a float, or NumPy's double, which is one.

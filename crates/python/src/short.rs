@@ -4,14 +4,16 @@
 use crate::handle::{self, NdArray};
 use crate::numpy_api::api;
 use crate::slots::{answer, definition, held, positional, tried};
-use crate::{linalg, object, short_making as making, short_numbers as numbers, short_order as order};
-use numloom_ir::Value;
+use crate::{linalg, lists, object, short_making as making, short_numbers as numbers, short_order as order};
+use numloom_ir::{Value, View};
 use numloom_library::Run;
 use numloom_runtime::Array;
 use numloom_runtime::record::{self, Near};
+use pyo3::exceptions::PyTypeError;
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
+use smallvec::SmallVec;
 use std::ffi::CStr;
 
 /// What a short way made. It becomes an object after the short way is over: making one may run Python code, which
@@ -23,6 +25,8 @@ pub enum Made {
     Value(Value),
     /// The only member of a tuple.
     Alone(Array),
+    /// A view of an object that is exactly our class.
+    Part(*mut ffi::PyObject, View),
 }
 
 impl Made {
@@ -31,6 +35,12 @@ impl Made {
             Made::Array(a) => handle::wrap(py, a),
             Made::Result(a) => handle::wrap_result(py, a),
             Made::Value(v) => api(py).make_scalar(py, &v),
+            Made::Part(of, view) => {
+                // SAFETY: an argument of the call, which the caller holds.
+                let of = unsafe { held(py, of).cast_unchecked::<NdArray>() };
+                let contents = unsafe { ours(of.as_ptr()) }.ok_or_else(|| PyTypeError::new_err("not an ndarray"))?;
+                handle::wrap_changed(py, &of, contents, |own| *own = view)
+            }
             Made::Alone(a) => Ok(PyTuple::new(py, [handle::wrap(py, a)?])?.into_any().unbind()),
         }
     }
@@ -45,12 +55,34 @@ pub struct Given<'a> {
 }
 
 impl<'a> Given<'a> {
-    unsafe fn new(py: Python<'a>, args: *const *mut ffi::PyObject, n: isize, names: *mut ffi::PyObject) -> Given<'a> {
+    pub unsafe fn new(
+        py: Python<'a>,
+        args: *const *mut ffi::PyObject,
+        n: isize,
+        names: *mut ffi::PyObject,
+    ) -> Given<'a> {
         Given { py, positional: positional(args, n), names, named: args.wrapping_offset(n) }
     }
 
     pub fn has_names(&self) -> bool {
         !self.names.is_null()
+    }
+
+    /// The same call with arrays for the array-likes of a few elements among its arguments, if there are any.
+    unsafe fn with_arrays(&self) -> Option<Read<'a>> {
+        let named = if self.has_names() { ffi::PyTuple_Size(self.names) } else { 0 };
+        let values = (0..named).map(|k| *self.named.offset(k));
+        let mut all: SmallVec<[*mut ffi::PyObject; 8]> = self.positional.iter().copied().chain(values).collect();
+        let mut made = SmallVec::new();
+        for value in &mut all {
+            if let Some(array) = lists::small(&held(self.py, *value)) {
+                let array = handle::wrap(self.py, array).ok()?;
+                *value = array.as_ptr();
+                made.push(array);
+            }
+        }
+        let any = !made.is_empty();
+        any.then_some(Read { py: self.py, all, count: self.positional.len(), names: self.names, _made: made })
     }
 
     /// The arguments by their place in `names`; null where none was given. An empty name is one that only the place can
@@ -69,6 +101,33 @@ impl<'a> Given<'a> {
     }
 }
 
+/// Arguments of which some were made into arrays.
+struct Read<'a> {
+    py: Python<'a>,
+    all: SmallVec<[*mut ffi::PyObject; 8]>,
+    count: usize,
+    names: *mut ffi::PyObject,
+    _made: SmallVec<[Py<PyAny>; 2]>,
+}
+
+impl Read<'_> {
+    fn given(&self) -> Given<'_> {
+        let (positional, named) = self.all.split_at(self.count);
+        Given { py: self.py, positional, names: self.names, named: named.as_ptr() }
+    }
+}
+
+/// What a short way answers to a call as it is, or else with arrays for array-likes.
+pub unsafe fn answered(given: &Given, call: unsafe fn(&Given) -> Option<Made>) -> Option<PyResult<Py<PyAny>>> {
+    if let Some(made) = tried(|| call(given).map(|made| made.wrap(given.py))) {
+        return Some(made);
+    }
+    tried(|| {
+        let read = given.with_arrays()?;
+        call(&read.given()).map(|made| made.wrap(given.py))
+    })
+}
+
 macro_rules! short_ways {
     ($($name:literal $call:path;)*) => {
         /// Puts the table of short ways into the module.
@@ -82,7 +141,7 @@ macro_rules! short_ways {
                     names: *mut ffi::PyObject,
                 ) -> *mut ffi::PyObject {
                     let py = Python::assume_attached();
-                    match tried(|| $call(&Given::new(py, args, n, names)).map(|made| made.wrap(py))) {
+                    match answered(&Given::new(py, args, n, names), $call) {
                         Some(done) => answer(py, done),
                         None => py.None().into_ptr(),
                     }
@@ -107,7 +166,9 @@ short_ways! {
     "hstack" making::hstack;
     "vstack" making::vstack;
     "column_stack" making::column_stack;
+    "dstack" making::dstack;
     "stack" making::stack;
+    "append" making::append;
     "repeat" making::repeat;
     "take" making::take;
     "tile" making::tile;
@@ -133,6 +194,8 @@ short_ways! {
     "linalg.norm" numbers::norm;
     "count_nonzero" numbers::count_nonzero;
     "linalg.solve" linalg::solve;
+    "linalg.inv" linalg::inv;
+    "linalg.det" linalg::det;
 }
 
 /// An argument for which `None` is the same as nothing.

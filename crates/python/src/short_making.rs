@@ -1,12 +1,14 @@
 //! Short ways of functions that make small arrays of others: zeros and ones, diagonals, joins and repetitions.
 
+use crate::lists;
 use crate::numpy_api::api;
 use crate::short::{Given, Made, int_or, near, near_enough, number, ours, unless_none};
 use crate::slots::held;
+use numloom_ir::promote::promote;
 use numloom_ir::{DType, Dims, Value};
 use numloom_library::repeat_pieces;
 use numloom_runtime::profile::{self as told, Use};
-use numloom_runtime::record::{self, Near};
+use numloom_runtime::{Array, record};
 use pyo3::ffi;
 use pyo3::prelude::*;
 use smallvec::{SmallVec, smallvec};
@@ -120,123 +122,220 @@ pub unsafe fn linspace(given: &Given) -> Option<Made> {
     Some(Made::Array(made))
 }
 
-type Parts<'a> = SmallVec<[Near<'a>; 8]>;
-
-/// The dense arrays of one type in a list or tuple.
-unsafe fn parts<'a>(list: *mut ffi::PyObject) -> Option<Parts<'a>> {
-    if list.is_null() {
-        return None;
-    }
-    let mut all = Parts::new();
-    let mut push = |item: *mut ffi::PyObject| {
-        let part = near_enough(item).filter(|p: &Near| p.is_dense())?;
-        all.push(part);
-        Some(())
-    };
-    if ffi::PyList_CheckExact(list) != 0 {
-        for i in 0..ffi::PyList_Size(list) {
-            push(ffi::PyList_GetItem(list, i))?;
-        }
-    } else if ffi::PyTuple_CheckExact(list) != 0 {
-        for i in 0..ffi::PyTuple_Size(list) {
-            push(ffi::PyTuple_GetItem(list, i))?;
-        }
-    }
-    let dtype = all.first()?.view.dtype;
-    all.iter().all(|p| p.view.dtype == dtype).then_some(all)
+/// A dense array to be put beside others.
+struct Part {
+    ptr: *const u8,
+    shape: Dims,
 }
 
-/// The parts side by side along an axis.
-unsafe fn joined(parts: &Parts, axis: usize) -> Option<Made> {
-    let first = &parts[0].view.shape;
-    let mut shape = first.clone();
-    *shape.get_mut(axis)? = 0;
-    for p in parts {
-        let s = &p.view.shape;
-        if s.len() != first.len() || (0..s.len()).any(|i| i != axis && s[i] != first[i]) {
+impl Part {
+    fn size(&self) -> usize {
+        self.shape.iter().product()
+    }
+}
+
+/// Dense arrays of one type.
+struct Parts {
+    dtype: DType,
+    all: SmallVec<[Part; 8]>,
+    /// What was made of those that were not.
+    _made: SmallVec<[Array; 4]>,
+}
+
+impl Parts {
+    /// What array-likes of a few elements become side by side; `None` if there are none, or others.
+    unsafe fn of(py: Python<'_>, items: &[*mut ffi::PyObject]) -> Option<Parts> {
+        let dtype = ours(*items.first()?).map(|first| first.array.view.dtype);
+        let mut all = SmallVec::new();
+        for &item in items {
+            let alike = near_enough(item).filter(|p| Some(p.view.dtype) == dtype && p.is_dense());
+            match alike {
+                Some(part) => all.push(Part { ptr: part.ptr, shape: part.view.shape.clone() }),
+                None => return Parts::cast(py, items),
+            }
+        }
+        Some(Parts { dtype: dtype?, all, _made: SmallVec::new() })
+    }
+
+    /// As `of`, in their common type.
+    #[cold]
+    unsafe fn cast(py: Python<'_>, items: &[*mut ffi::PyObject]) -> Option<Parts> {
+        let mut made: SmallVec<[Array; 4]> = SmallVec::new();
+        for &item in items {
+            made.push(match ours(item) {
+                // How axes lie that are not in C order, those of the result do as well.
+                Some(x) if near_enough(item)?.is_dense() || x.array.view.ndim() < 2 => x.array.clone(),
+                Some(_) => return None,
+                None => {
+                    let item = held(py, item);
+                    lists::small(&item).or_else(|| lists::scalar(&item))?
+                }
+            });
+        }
+        let dtype = made.iter().map(|a| a.view.dtype).reduce(promote)?;
+        let mut all = SmallVec::new();
+        for a in &mut made {
+            if a.view.dtype != dtype || !record::near_enough(a)?.is_dense() {
+                let (cast, flags) = record::cast_small(a, dtype)?;
+                if flags != 0 {
+                    return None;
+                }
+                *a = cast;
+            }
+            let part = record::near_enough(a)?;
+            all.push(Part { ptr: part.ptr, shape: part.view.shape.clone() });
+        }
+        Some(Parts { dtype, all, _made: made })
+    }
+
+    /// The dense arrays that the items of a list or tuple become.
+    unsafe fn listed(py: Python<'_>, list: *mut ffi::PyObject) -> Option<Parts> {
+        if list.is_null() {
             return None;
         }
-        shape[axis] += s[axis];
+        let items: SmallVec<[*mut ffi::PyObject; 8]> = if ffi::PyList_CheckExact(list) != 0 {
+            (0..ffi::PyList_Size(list)).map(|i| ffi::PyList_GetItem(list, i)).collect()
+        } else if ffi::PyTuple_CheckExact(list) != 0 {
+            (0..ffi::PyTuple_Size(list)).map(|i| ffi::PyTuple_GetItem(list, i)).collect()
+        } else {
+            return None;
+        };
+        Parts::of(py, &items)
     }
-    let rows = first[..axis].iter().product();
-    filled(parts, rows, shape)
+
+    /// The most axes that one of them has.
+    fn ndim(&self) -> usize {
+        self.all.iter().map(|p| p.shape.len()).max().unwrap_or(0)
+    }
+
+    fn reshape(mut self, shape: impl Fn(&Dims) -> Dims) -> Parts {
+        self.all.iter_mut().for_each(|p| p.shape = shape(&p.shape));
+        self
+    }
+
+    /// The parts side by side along an axis that they have.
+    unsafe fn joined(&self, axis: usize) -> Option<Made> {
+        let mut shape = self.all[0].shape.clone();
+        *shape.get_mut(axis)? = 0;
+        for p in &self.all {
+            let s = &p.shape;
+            if s.len() != shape.len() || (0..s.len()).any(|i| i != axis && s[i] != shape[i]) {
+                return None;
+            }
+            shape[axis] += s[axis];
+        }
+        let rows = shape[..axis].iter().product();
+        self.filled(rows, shape)
+    }
+
+    /// The parts one after another in every one of `rows` rows.
+    unsafe fn filled(&self, rows: usize, shape: Dims) -> Option<Made> {
+        let size = self.dtype.size();
+        let (made, mut to) = record::to_fill("concatenate", self.dtype, shape)?;
+        told::used(Use::Stack, "concatenate", made.view.size() * size);
+        let elements = self.all.iter().map(Part::size).sum::<usize>();
+        if rows > 1 && self.all.iter().all(|p| p.size() == rows) {
+            // Lines side by side.
+            let step = (elements / rows * size) as isize;
+            for (k, p) in self.all.iter().enumerate() {
+                numloom_loops::scatter(size, rows, p.ptr, to.add(k * size), step);
+            }
+            return Some(Made::Array(made));
+        }
+        for row in 0..rows {
+            for p in &self.all {
+                let bytes = p.size() / rows * size;
+                std::ptr::copy_nonoverlapping(p.ptr.add(row * bytes), to, bytes);
+                to = to.add(bytes);
+            }
+        }
+        Some(Made::Array(made))
+    }
 }
 
-/// The parts one after another in every one of `rows` rows.
-unsafe fn filled(parts: &Parts, rows: usize, shape: Dims) -> Option<Made> {
-    let dtype = parts[0].view.dtype;
-    let (made, mut to) = record::to_fill("concatenate", dtype, shape)?;
-    told::used(Use::Stack, "concatenate", made.view.size() * dtype.size());
-    for row in 0..rows {
-        for p in parts {
-            let bytes = p.view.size() / rows * dtype.size();
-            std::ptr::copy_nonoverlapping(p.ptr.add(row * bytes), to, bytes);
-            to = to.add(bytes);
-        }
-    }
-    Some(Made::Array(made))
+/// An axis counted from the front.
+fn counted(axis: isize, ndim: usize) -> Option<usize> {
+    usize::try_from(if axis < 0 { axis + ndim as isize } else { axis }).ok().filter(|&axis| axis < ndim)
 }
 
 pub unsafe fn concatenate(given: &Given) -> Option<Made> {
     let _still = record::still();
     let [list, axis] = given.bind([c"", c"axis"])?;
-    let parts = parts(list)?;
-    let (axis, ndim) = (int_or(axis, 0)?, parts[0].view.ndim() as isize);
-    joined(&parts, usize::try_from(if axis < 0 { axis + ndim } else { axis }).ok()?)
+    let parts = Parts::listed(given.py, list)?;
+    parts.joined(counted(int_or(axis, 0)?, parts.ndim())?)
+}
+
+/// All elements of both one after another, or both along an axis.
+pub unsafe fn append(given: &Given) -> Option<Made> {
+    let _still = record::still();
+    let [arr, values, axis] = given.bind([c"arr", c"values", c"axis"])?;
+    let axis = unless_none(axis);
+    if arr.is_null() || values.is_null() {
+        return None;
+    }
+    let parts = Parts::of(given.py, &[arr, values])?;
+    if axis.is_null() {
+        return parts.reshape(|shape| smallvec![shape.iter().product()]).joined(0);
+    }
+    parts.joined(counted(int_or(axis, 0)?, parts.ndim())?)
 }
 
 pub unsafe fn hstack(given: &Given) -> Option<Made> {
     let _still = record::still();
-    let parts = parts(given.bind([c"tup"])?[0])?;
-    let axis = match parts[0].view.ndim() {
-        0 => return None,
-        1 => 0,
-        _ => 1,
-    };
-    joined(&parts, axis)
+    let parts = Parts::listed(given.py, given.bind([c"tup"])?[0])?.reshape(|shape| match shape.as_slice() {
+        [] => smallvec![1],
+        _ => shape.clone(),
+    });
+    parts.joined((parts.all[0].shape.len() > 1) as usize)
 }
 
-/// Arrays of one shape, each of them one step along a new first axis.
-unsafe fn stacked(parts: &Parts) -> Option<Made> {
-    let own = &parts[0].view.shape;
-    if parts.iter().any(|p| p.view.shape != *own) {
-        return None;
-    }
-    let shape = std::iter::once(parts.len()).chain(own.iter().copied()).collect::<Dims>();
-    if shape.len() > 8 { None } else { filled(parts, 1, shape) }
-}
-
-/// Lines of one length side by side.
+/// Lines as columns, beside matrices.
 pub unsafe fn column_stack(given: &Given) -> Option<Made> {
     let _still = record::still();
-    let parts = parts(given.bind([c"tup"])?[0])?;
-    let &[n] = parts[0].view.shape.as_slice() else { return None };
-    if parts.iter().any(|p| p.view.shape.as_slice() != [n]) {
-        return None;
-    }
-    let (dtype, columns) = (parts[0].view.dtype, parts.len());
-    let (made, to) = record::to_fill("column_stack", dtype, smallvec![n, columns])?;
-    for (k, part) in parts.iter().enumerate() {
-        numloom_loops::scatter(dtype.size(), n, part.ptr, to.add(k * dtype.size()), (columns * dtype.size()) as isize);
-    }
-    Some(Made::Array(made))
+    let parts = Parts::listed(given.py, given.bind([c"tup"])?[0])?.reshape(|shape| match shape.as_slice() {
+        [] => smallvec![1, 1],
+        &[n] => smallvec![n, 1],
+        _ => shape.clone(),
+    });
+    parts.joined(1)
 }
 
 pub unsafe fn vstack(given: &Given) -> Option<Made> {
     let _still = record::still();
-    let parts = parts(given.bind([c"tup"])?[0])?;
-    match parts[0].view.ndim() {
-        0 => None,
-        1 => stacked(&parts),
-        _ => joined(&parts, 0),
-    }
+    let parts = Parts::listed(given.py, given.bind([c"tup"])?[0])?.reshape(|shape| match shape.as_slice() {
+        [] => smallvec![1, 1],
+        &[n] => smallvec![1, n],
+        _ => shape.clone(),
+    });
+    parts.joined(0)
+}
+
+pub unsafe fn dstack(given: &Given) -> Option<Made> {
+    let _still = record::still();
+    let parts = Parts::listed(given.py, given.bind([c"tup"])?[0])?.reshape(|shape| match shape.as_slice() {
+        [] => smallvec![1, 1, 1],
+        &[n] => smallvec![1, n, 1],
+        &[m, n] => smallvec![m, n, 1],
+        _ => shape.clone(),
+    });
+    parts.joined(2)
 }
 
 pub unsafe fn stack(given: &Given) -> Option<Made> {
     let _still = record::still();
     let [list, axis] = given.bind([c"arrays", c"axis"])?;
-    let parts = parts(list)?;
-    if int_or(axis, 0)? == 0 && parts[0].view.ndim() > 0 { stacked(&parts) } else { None }
+    let parts = Parts::listed(given.py, list)?;
+    let own = parts.all[0].shape.clone();
+    if own.len() > 7 || parts.all.iter().any(|p| p.shape != own) {
+        return None;
+    }
+    let axis = counted(int_or(axis, 0)?, own.len() + 1)?;
+    let widened = |shape: &Dims| {
+        let mut shape = shape.clone();
+        shape.insert(axis, 1);
+        shape
+    };
+    parts.reshape(widened).joined(axis)
 }
 
 /// How often each piece is repeated: alike, or by an array of counts.

@@ -134,10 +134,8 @@ pub unsafe fn searchsorted(given: &Given) -> Option<Made> {
     if let Some(values) = ours(v) {
         let values = record::near(&values.array).filter(|v| v.view.dtype == dtype && v.is_dense())?;
         let (made, to) = record::to_fill("searchsorted", DType::I64, values.view.shape.clone())?;
-        for i in 0..values.view.size() {
-            to.cast::<i64>().add(i).write(place(values.ptr.add(i * dtype.size()))? as i64);
-        }
-        return Some(Made::Result(made));
+        let wanted = Run { ptr: values.ptr, step: dtype.size() as isize, len: values.view.size() };
+        return library::insertion_places(dtype, sorted, wanted, right, to.cast()).then_some(Made::Result(made));
     }
     let value = match dtype {
         _ if v.is_null() => return None,
@@ -286,6 +284,10 @@ pub unsafe fn einsum(given: &Given) -> Option<Made> {
     // One array of which nothing is summed stays a view.
     let is_view = arrays.len() == 1 && labels.len() == result.len();
     let work = extents.iter().try_fold(1usize, |all, &n| all.checked_mul(n))?;
+    if is_view && !result.is_empty() {
+        let view = View { dtype, offset: arrays[0].view.offset, shape: extents, strides: steps.swap_remove(0) };
+        return Some(Made::Part(objects[0], view));
+    }
     if is_view || work > PRODUCTS {
         return None;
     }

@@ -56,6 +56,23 @@ pub fn there(a: &Array) -> Option<Near<'_>> {
     Some(Near { ptr: p.wrapping_add(a.view.offset), view: &a.view })
 }
 
+/// Where the elements of an array are to be changed, some of them, if nothing recorded is on its way to or from it. Whoever
+/// writes them holds `record::still`, and says `changed` afterwards.
+#[inline]
+pub fn to_change(a: &Array) -> Option<*mut u8> {
+    let free = a.store.is_idle() && !a.store.is_away() && !a.store.is_broken() && a.symbol().is_none();
+    let base = if free { a.store.materialise().ok()? } else { return None };
+    // A view's offset lies inside its store.
+    Some(base.wrapping_add(a.view.offset))
+}
+
+/// Elements of an array were written, as the operation `name`.
+#[inline]
+pub fn changed(a: &Array, name: &'static str) {
+    a.store.wrote();
+    stats::count_inline(name);
+}
+
 /// A new array, and where its elements go.
 pub type Filled = (Array, *mut u8);
 

@@ -271,7 +271,7 @@ pub fn is_large(a: &Array) -> bool {
 }
 
 pub use crate::folds::sum_of_squares;
-pub use crate::near::{Filled, Near, laid_out, near, near_enough, there, to_fill};
+pub use crate::near::{Filled, Near, changed, laid_out, near, near_enough, there, to_change, to_fill};
 pub use crate::pairs::map_pair;
 pub use crate::scans::{scan_small, update_small};
 pub use crate::small::{

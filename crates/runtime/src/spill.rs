@@ -174,12 +174,12 @@ pub fn watch() {
 }
 
 /// Held by operations that run inline, so that an array does not move under them. They hold the interpreter's lock,
-/// so there is one at a time; they do not nest.
+/// so there is one at a time; one inside another is part of it.
 pub struct Inline(bool);
 
 #[inline]
 pub fn inline() -> Inline {
-    let watched = WATCHED.load(Ordering::Relaxed);
+    let watched = WATCHED.load(Ordering::Relaxed) && !RUNS_INLINE.get();
     if watched {
         RUNS_INLINE.set(true);
         INLINE.fetch_add(1, Ordering::SeqCst);

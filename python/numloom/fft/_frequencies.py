@@ -9,7 +9,7 @@ import numpy.fft
 
 from numloom import _core
 from numloom._core import Unsupported
-from numloom._creation import arange
+from numloom._creation import FEW, arange
 from numloom._fallback import native_in
 from numloom._operands import operand
 from numloom._shape import roll
@@ -47,6 +47,8 @@ def fftfreq(n: Any, d: Any = 1.0, device: Any = None, *, dtype: Any = None) -> A
         raise ValueError("n should be an integer")
     if isinstance(n, bool | numpy.unsignedinteger):
         raise Unsupported("a number that has no negative, or none that NumPy takes")
+    if 0 < n <= FEW and type(d) in (int, float) and dtype is None:
+        return _core.adopt_numpy(numpy.fft.fftfreq(n, d))
     unit = 1.0 / (n * d)
     made = _core.empty(int(n), dtype=int)
     middle = (n - 1) // 2 + 1
@@ -63,6 +65,8 @@ def rfftfreq(n: Any, d: Any = 1.0, device: Any = None, *, dtype: Any = None) -> 
         raise Unsupported("an error that NumPy words")
     if not isinstance(n, int | numpy.integer):
         raise ValueError("n should be an integer")
+    if 0 < n <= FEW and type(d) in (int, float) and dtype is None and type(n) is int:
+        return _core.adopt_numpy(numpy.fft.rfftfreq(n, d))
     unit = 1.0 / (n * d)
     made = arange(0, n // 2 + 1, dtype=int) * unit
     return made if dtype is None else made.astype(dtype, copy=False)
