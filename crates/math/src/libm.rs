@@ -79,7 +79,7 @@ pub(crate) trait Libm2<T: Real> {
     fn flagged(a: T, b: T) -> (T, u8) {
         let y = Self::libm(a, b);
         let flags = if y.is_nan() {
-            if a.is_nan() || b.is_nan() { 0 } else { INVALID }
+            if a.is_nan() || b.is_nan() { Self::NAN } else { INVALID }
         } else if !a.is_finite() || !b.is_finite() {
             0
         } else if !y.is_finite() {
