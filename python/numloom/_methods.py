@@ -62,7 +62,11 @@ class flatiter:
 
     def __setitem__(self, key: Any, value: Any) -> None:
         key = key.copy() if isinstance(key, flatiter) else key
-        plain = type(value) in (bool, int, float, complex, Scalar) or isinstance(value, numpy.generic)
+        plain = type(value) in (bool, int, float, complex)
+        if type(value) is Scalar or isinstance(value, numpy.generic):
+            # Several elements take a number of NumPy's as an array, whatever a cast loses; one element looks at it.
+            plain = value.dtype == self._base.dtype or type(key) is not int
+            value = _core.asarray(value) if plain else value
         if plain and self._base.flags.c_contiguous and self._is_plain(key):
             try:
                 self._base.reshape(-1)[key] = value

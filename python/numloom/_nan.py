@@ -220,4 +220,6 @@ def nanstd(
     made = nanvar(operand(a), axis, dtype, out, ddof, keepdims, where=where, mean=mean, correction=correction)
     if is_ours(made):
         return _core.sqrt(made, out=made)
-    return _core.sqrt(made)
+    root = _core.sqrt(made)
+    # A number stays of the type that was asked for.
+    return root if root.dtype == made.dtype else made.dtype.type(root)

@@ -80,7 +80,7 @@ def sort_complex(a: Any) -> Any:
 
 @native
 def lexsort(keys: Any, axis: Any = -1) -> Any:
-    if not isinstance(keys, (tuple, list, ndarray)) or len(keys) == 0:
+    if not isinstance(keys, (tuple, list, ndarray)) or (type(keys) is ndarray and keys.ndim == 0) or len(keys) == 0:
         raise Unsupported("keys that NumPy reads")
     plain = type(keys) in (tuple, list) and {ndarray}.issuperset(map(type, keys))
     each: Any = keys if plain else [operand(keys[i]) for i in range(len(keys))]

@@ -155,15 +155,21 @@ DIFFERENCES = """\
 - `reduce` and `reduceat` of `power`, `float_power`, `arctan2` and `ldexp` fold all elements, from the left. On machines
   with AVX-512, NumPy's vector loops for floats skip all but the last along contiguous axes:
   `power.reduce([2., 3., 2.])` is 4 there instead of 64.
-- Sums of halves are accumulated in single precision everywhere; NumPy does so for contiguous axes only.
+- Sums of halves, and products of up to 512 of them, are accumulated in single precision everywhere; NumPy does so for
+  contiguous axes only.
 - Products of more than 512 elements under a mask (`where=`), and those on a GPU, are made of parts. Where one part is
   zero and another beyond the range, the product is NaN; NumPy, which multiplies from the left, gives zero if the zero
   comes first.
 - A 0-d result that is still to come is a `numloom.Scalar`, in which C code finds no `float`: `time.sleep(x)`,
-  `datetime.timedelta(seconds=x)`, `decimal.Decimal(x)` and `numpy.timedelta64(x, "D")` want `float(x)` or `int(x)`. Its
-  arithmetic warns as that of arrays does ("in divide", not "in scalar divide"), and not about integers that overflow.
+  `datetime.timedelta(seconds=x)`, `decimal.Decimal(x)` and `numpy.timedelta64(x, "D")` want `float(x)` or `int(x)`.
+  `memoryview(x)` is of a copy, which may be written. Its arithmetic warns as that of arrays does ("in divide", not "in
+  scalar divide"), and not about integers that overflow.
 - Matrices with NaN or infinity: `svd`, `eigh` and what is made of them raise `LinAlgError` or give NaN, where LAPACK at
-  times leaves finite numbers. Products of matrices warn of overflow as NumPy's do, `einsum` of nothing.
+  times leaves finite numbers; so does `qr`, which then has NaN in other places. Products of matrices warn of overflow
+  as NumPy's do, `einsum` of nothing.
+- Fourier transforms of infinities: which elements come out infinite and which NaN, and what warns, depends on the order
+  of additions.
+- The arrays that `nonzero` gives for several axes are dense ones of their own; NumPy's are columns of one.
 - Words about the names and the number of arguments of a method are Python's own for a class in Rust:
   `ndarray.copy() got an unexpected keyword argument`.
 - Sums, products, elementary functions and complex products may differ in the last places, because they are computed
@@ -176,7 +182,8 @@ DIFFERENCES = """\
 - A file that is mapped for reading (`np.load(f, mmap_mode="r")`) is read when the work on it runs. Writes through other
   mappings and through NumPy's writers in Numloom's namespace wait for that work; a program that changes the file in yet
   another way calls `numloom.sync()` first. Slices of a `memmap` are plain arrays.
-- Signs that NumPy leaves to the hardware: of a NaN, and of the zero that `maximum(0.0, -0.0)` or `sort` picks.
+- Signs that NumPy leaves to the hardware: of a NaN, and of the zero that `maximum(0.0, -0.0)` or `sort` picks. Signs
+  that LAPACK chooses: of singular vectors and eigenvectors.
 - A floating-point warning inside masked work (`x[m] = 1 / (x[m] * 0)`) may come from a number that stands in for the
   unselected elements, where the expression fails for every number. An operation whose result nobody reads does not
   warn.

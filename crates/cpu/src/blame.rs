@@ -149,12 +149,15 @@ pub(crate) fn charged(watch: Option<&Watch>, target: usize, fold: impl FnOnce() 
 
 /// Whether an instruction could raise a flag at all.
 pub fn may_raise(kernel: &Kernel, instr: &Instr) -> bool {
-    use ScalarOp::{Divmod, FloorDivide, Fmod, Reciprocal, Remainder};
+    use ScalarOp::{Divmod, FloorDivide, Fmod, Greater, GreaterEqual, Less, LessEqual, Reciprocal, Remainder};
     let inexact = |r: Reg| r != NO_REG && kernel.regs[r as usize].is_inexact();
     match *instr {
         Instr::Apply { op, dst, src, .. } => {
             let divides = matches!(op, FloorDivide | Remainder | Fmod | Divmod | Reciprocal);
-            divides || (!op.is_comparison() && src.iter().chain(&dst).any(|&r| inexact(r)))
+            // Complex numbers are ordered by parts, and NaN among those shows.
+            let orders = matches!(op, Less | LessEqual | Greater | GreaterEqual)
+                && src.iter().any(|&r| r != NO_REG && kernel.regs[r as usize].is_complex());
+            divides || orders || (!op.is_comparison() && src.iter().chain(&dst).any(|&r| inexact(r)))
         }
         // Integers may be too large for a half float.
         Instr::Cast { dst, src } => inexact(src) || kernel.regs[dst as usize] == DType::F16,

@@ -16,6 +16,6 @@ mod walk;
 
 pub use blame::{Raised, Watch, may_raise};
 pub use launch::{Launch, Output};
-pub use partials::{Partials, goes_along};
+pub use partials::{GRANULE, Partials, goes_along};
 pub use program::{Compiled, Tier};
 pub use walk::Operand;

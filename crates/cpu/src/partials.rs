@@ -5,7 +5,7 @@ use numloom_loops::{FoldFn, In};
 use smallvec::SmallVec;
 
 /// Elements of a run that are folded to one value. Blocks of kernels that fold are multiples of it.
-pub(crate) const GRANULE: usize = 512;
+pub const GRANULE: usize = 512;
 /// Values that are put together in one go.
 const MOST: usize = 64;
 

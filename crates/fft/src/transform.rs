@@ -209,7 +209,12 @@ impl<T: Number> Work<T> {
         let n = plan.len();
         from.gather_real(ins, n, &mut x[..ins.len() * n]);
         for (x, z) in x.chunks_exact_mut(n).zip(z.chunks_exact_mut(n / 2 + 1)).take(ins.len()) {
-            plan.process_with_scratch(x, z, scratch).expect("buffers of the plan's own sizes");
+            // What the plans of these make of infinities is NaN.
+            match *x {
+                [a] => z[0] = Complex::new(a, T::zero()),
+                [a, b] => (z[0], z[1]) = (Complex::new(a + b, T::zero()), Complex::new(a - b, T::zero())),
+                _ => plan.process_with_scratch(x, z, scratch).expect("buffers of the plan's own sizes"),
+            }
         }
     }
 
@@ -276,6 +281,10 @@ impl<T: Number> Work<T> {
                 let bins = n / 2 + 1;
                 from.gather(ins, bins, &mut z[..ins.len() * bins]);
                 for (z, x) in z.chunks_exact_mut(bins).zip(x.chunks_exact_mut(n)).take(ins.len()) {
+                    if let [even, odd] = x {
+                        (*even, *odd) = (z[0].re + z[1].re, z[0].re - z[1].re);
+                        continue;
+                    }
                     // The spectrum of real numbers is real at zero and, for even lengths, at the far end.
                     z[0].im = T::zero();
                     if n % 2 == 0 {
@@ -343,6 +352,15 @@ impl LibraryOp for Fft {
             DType::F32 | DType::C64 if is_smooth(self.n) => self.typed::<f32>(args, phase, tile),
             _ => self.typed::<f64>(args, phase, tile),
         }
+    }
+
+    fn raises(&self) -> Option<&'static str> {
+        // As NumPy's own loops are called.
+        Some(match self.kind {
+            Kind::RealToHalf if self.n.is_multiple_of(2) => "rfft_n_even",
+            Kind::RealToHalf => "rfft_n_odd",
+            _ => self.name(),
+        })
     }
 
     fn in_place(&self) -> bool {

@@ -8,7 +8,7 @@ use crate::scratch::Scratch;
 use crate::walk::{Walk, ensure, ensure_operands, piece, pieces};
 use crate::{Args, LibraryError, LibraryOp, RawView};
 use numloom_ir::{DType, Value};
-use numloom_loops::{fp_clear, fp_raise, fp_status};
+use numloom_loops::{In, cast_fn, fp_clear, fp_raise, fp_status};
 use smallvec::{SmallVec, smallvec};
 use std::mem::MaybeUninit;
 use std::ops::Range;
@@ -142,8 +142,9 @@ impl Product {
     }
 
     fn initial<T: Element>(&self) -> Option<T> {
-        // SAFETY: of the output's type, which `check` saw to.
-        self.initial.map(|v| unsafe { (v.bytes.as_ptr() as *const T).read_unaligned() })
+        let typed = self.initial.map(|v| v.cast(T::DTYPE));
+        // SAFETY: of this type.
+        typed.map(|v| unsafe { (v.bytes.as_ptr() as *const T).read_unaligned() })
     }
 
     /// Some of several products.
@@ -162,7 +163,7 @@ impl Product {
         for _ in lanes {
             lane.ptr = x.ptr.offset(walk.offsets[0]);
             let product = self.of_lane::<T>(&lane)?;
-            (out.ptr.offset(walk.offsets[1]) as *mut T).write_unaligned(product);
+            put(product, out.ptr.offset(walk.offsets[1]), out.dtype);
             walk.step();
         }
         Ok(())
@@ -208,9 +209,20 @@ impl Product {
                 }
             });
         }
-        (args.outs[0].ptr as *mut T).write_unaligned(total.unwrap_or(T::ZERO));
+        put(total.unwrap_or(T::ZERO), args.outs[0].ptr, args.outs[0].dtype);
         Ok(())
     }
+}
+
+/// The type that products of `dtype` are made in: halves are multiplied in single precision and rounded once.
+fn made_in(dtype: DType) -> DType {
+    if dtype == DType::F16 { DType::F32 } else { dtype }
+}
+
+/// Writes a product as an element of `dtype`.
+unsafe fn put<T: Element>(product: T, to: *mut u8, dtype: DType) {
+    let from = In { ptr: (&raw const product).cast(), step: size_of::<T>() };
+    fp_raise(cast_fn(T::DTYPE, dtype)(1, &from, &to));
 }
 
 /// The product of some elements, in several running products.
@@ -283,7 +295,7 @@ impl LibraryOp for Product {
 
     unsafe fn run(&self, args: &Args, phase: usize, tile: usize) -> Result<(), LibraryError> {
         let (n, lanes) = (self.check(args)?, args.outs[0].size());
-        with_type!(args.outs[0].dtype, T => match lanes {
+        with_type!(made_in(args.outs[0].dtype), T => match lanes {
             1 => self.run_typed::<T>(args, n, phase, tile),
             _ => self.run_lanes::<T>(args, piece(lanes, lane_tiles(n, lanes), tile)),
         })

@@ -98,8 +98,10 @@ impl Accumulate {
         ensure(self.fold.fits(out.dtype), name, "the output must be bool")?;
         let ((outer, x_steps), (_, out_steps)) = (without(x, self.axis), without(out, self.axis));
         let (lanes, len): (usize, usize) = (outer.iter().product(), x.shape[self.axis]);
-        // Scanning from a prefix needs an associative fold, which a caller's loop may not be.
-        let associative = !matches!(self.fold, Fold::Call(_));
+        // Scanning from a prefix needs an associative fold, which a caller's loop may not be. Halves round too coarsely:
+        // ones added one by one stop at 2048, and chunks of them do not.
+        let rounds_coarsely = out.dtype == DType::F16 && matches!(self.fold, Fold::Add | Fold::Multiply);
+        let associative = !matches!(self.fold, Fold::Call(_)) && !rounds_coarsely;
         let inner = (0..outer.len()).filter(|&i| outer[i] > 1).min_by_key(|&i| out_steps[i].unsigned_abs());
         let cut = if lanes * len == 0 {
             Cut::Nothing

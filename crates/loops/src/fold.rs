@@ -1,7 +1,7 @@
 //! Folds of a run into one element.
 
 use crate::cast::cast_fn;
-use crate::element::{Bool, Element, Half};
+use crate::element::{Bool, C64, C128, Element, Half};
 use crate::fp_status::Quiet;
 use crate::isa::{Isa, for_each_isa};
 use crate::kernels::Truth;
@@ -38,22 +38,45 @@ unsafe fn lanes_body<T: Element, K: Two<T, T, Out = T>>(n: usize, input: In, out
     flags
 }
 
-/// A product that came out NaN is made once more from the left, as NumPy makes all: a lane may have gone beyond the range
-/// and met a zero of another one, which the zero would have met first.
+/// What products are made of.
+pub(crate) trait Factor: Element {
+    /// Whether a product that came out as this does so in any order. Zeros and infinities depend on what they met: a lane
+    /// may go beyond the range before a zero of another one comes, or the other way round.
+    fn is_settled(self) -> bool;
+}
+
+macro_rules! factors {
+    ($($t:ty |$x:ident| $settled:expr;)*) => { $(
+        impl Factor for $t {
+            #[inline(always)]
+            fn is_settled(self) -> bool {
+                let $x = self;
+                $settled
+            }
+        }
+    )* };
+}
+
+factors! {
+    f32 |x| x.is_finite() & (x != 0.0);
+    f64 |x| x.is_finite() & (x != 0.0);
+    C64 |x| x.re.is_finite() & x.im.is_finite() & ((x.re != 0.0) | (x.im != 0.0));
+    C128 |x| x.re.is_finite() & x.im.is_finite() & ((x.re != 0.0) | (x.im != 0.0));
+}
+
+/// A product that another order could change is made once more from the left, as NumPy makes all.
 #[inline(always)]
-unsafe fn product_body<T: Element, K: Two<T, T, Out = T>>(n: usize, input: In, out: *mut u8) -> u8 {
+unsafe fn product_body<T: Factor, K: Two<T, T, Out = T>>(n: usize, input: In, out: *mut u8) -> u8 {
     let before = Quiet::begin();
     let flags = lanes_body::<T, K>(n, input, out);
-    let made = out.cast::<T>().read_unaligned();
-    let is_nan = made.ne(&made);
-    if !is_nan {
+    if out.cast::<T>().read_unaligned().is_settled() {
         return flags;
     }
     before.end();
     left::<T, K>(n, input, out)
 }
 
-for_each_isa!(pub(crate) product = product_body[T: Element, K: Two<T, T, Out = T>](n: usize, input: In, out: *mut u8) -> u8);
+for_each_isa!(pub(crate) product = product_body[T: Factor, K: Two<T, T, Out = T>](n: usize, input: In, out: *mut u8) -> u8);
 
 /// Nothing, as far as anybody can tell; but the compiler does not turn the loop around it into one over single lanes,
 /// which of integers it may do, and then gathers them from all over the run.

@@ -3,7 +3,9 @@
 use crate::cast::cast_fn;
 use crate::element::{Bool, C64, C128, Element, Half};
 use crate::float_division::divide_fn;
-use crate::fold::{All, Any, Extreme, Odd, any_order, extreme, half_in_f32, left, left_from_zero, logic, product};
+use crate::fold::{
+    All, Any, Extreme, Factor, Odd, any_order, extreme, half_in_f32, left, left_from_zero, logic, product,
+};
 use crate::half_runs::through_f32;
 use crate::integer_division::long_fn;
 use crate::integer_power::power_fn;
@@ -71,7 +73,7 @@ impl Table {
         self.set_fold(op, T::DTYPE, any_order::<T, K>(self.isa));
     }
 
-    fn fold_product<T: Element, K: Two<T, T, Out = T>>(&mut self, op: ScalarOp) {
+    fn fold_product<T: Factor, K: Two<T, T, Out = T>>(&mut self, op: ScalarOp) {
         self.set_fold(op, T::DTYPE, product::<T, K>(self.isa));
     }
 

@@ -70,6 +70,8 @@ pub(crate) trait Libm1<T: Real> {
 /// Two arguments, by libm.
 pub(crate) trait Libm2<T: Real> {
     const TINY: u8;
+    /// What a NaN that an argument passes on means.
+    const NAN: u8;
     fn libm(a: T, b: T) -> T;
 
     /// The value and the flags it raises. Only a power has a pole, at a zero base.
@@ -77,7 +79,7 @@ pub(crate) trait Libm2<T: Real> {
     fn flagged(a: T, b: T) -> (T, u8) {
         let y = Self::libm(a, b);
         let flags = if y.is_nan() {
-            if a.is_nan() || b.is_nan() { 0 } else { INVALID }
+            if a.is_nan() || b.is_nan() { Self::NAN } else { INVALID }
         } else if !a.is_finite() || !b.is_finite() {
             0
         } else if !y.is_finite() {
@@ -151,14 +153,15 @@ unary! {
 }
 
 macro_rules! binary {
-    ($($name:ident $tiny:expr, |$a:ident, $b:ident| $value:expr;)*) => {$(
+    ($($name:ident $tiny:expr, $nan:ident, |$a:ident, $b:ident| $value:expr;)*) => {$(
         pub(crate) struct $name;
-        binary!(@one f64 $name $tiny, $a, $b, $value);
-        binary!(@one f32 $name $tiny, $a, $b, $value);
+        binary!(@one f64 $name $tiny, $nan, $a, $b, $value);
+        binary!(@one f32 $name $tiny, $nan, $a, $b, $value);
     )*};
-    (@one $t:ident $name:ident $tiny:expr, $a:ident, $b:ident, $value:expr) => {
+    (@one $t:ident $name:ident $tiny:expr, $nan:ident, $a:ident, $b:ident, $value:expr) => {
         impl Libm2<$t> for $name {
             const TINY: u8 = $tiny;
+            const NAN: u8 = $nan;
             #[inline]
             fn libm($a: $t, $b: $t) -> $t {
                 #[allow(unused_imports)]
@@ -169,15 +172,18 @@ macro_rules! binary {
     };
 }
 
+/// A NaN that passes through raises nothing.
+const QUIET: u8 = 0;
+
 binary! {
-    Power UNDERFLOW, |a, b| a.powf(b);
-    Arctan2 0, |a, b| a.atan2(b);
-    Hypot 0, |a, b| a.hypot(b);
-    Fmod 0, |a, b| a % b;
-    Logaddexp 0, |a, b| {
+    Power UNDERFLOW, QUIET, |a, b| a.powf(b);
+    Arctan2 0, QUIET, |a, b| a.atan2(b);
+    Hypot 0, QUIET, |a, b| a.hypot(b);
+    Fmod 0, QUIET, |a, b| a % b;
+    Logaddexp 0, INVALID, |a, b| {
         if a == b { a + LN_2 } else if a > b { a + (b - a).exp().ln_1p() } else { b + (a - b).exp().ln_1p() }
     };
-    Logaddexp2 0, |a, b| {
+    Logaddexp2 0, INVALID, |a, b| {
         if a == b {
             a + 1.0
         } else if a > b {

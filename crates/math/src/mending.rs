@@ -62,18 +62,20 @@ unsafe fn by_libm1<T: Real, F: Libm1<T> + Limits1<T>>(x: *const T, out: &mut [Ma
     flags
 }
 
-/// [`mend1`] of two arguments. The known values raise nothing.
+/// [`mend1`] of two arguments. Of the known values only NaNs may raise something.
 #[inline(always)]
 pub(crate) unsafe fn mend2<T: Real, F: Lanes2<T>>(a: *const T, b: *const T, out: &mut [MaybeUninit<T>]) -> u8 {
-    let mut open = false;
+    let (mut open, mut nan) = (false, false);
     for (j, lane) in out.iter_mut().enumerate() {
         let z = lane.assume_init();
         let (known, value) = F::limit(a.add(j).read_unaligned(), b.add(j).read_unaligned());
         let missing = z.is_nan();
         lane.write(if missing & known { value } else { z });
         open |= missing & !known;
+        nan |= missing & known & value.is_nan();
     }
-    if open { by_libm2::<T, F>(a, b, out) } else { 0 }
+    let flags = raised(nan, F::NAN);
+    if open { flags | by_libm2::<T, F>(a, b, out) } else { flags }
 }
 
 #[cold]

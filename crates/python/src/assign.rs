@@ -243,12 +243,12 @@ fn set_masked(py: Python<'_>, x: &Array, mask: &Array, from: Source, by_mask: bo
     if ndim > 1 {
         return Err(too_many_dimensions(ndim));
     }
-    warn_complex(py, values.view.dtype, x.view.dtype)?;
     let same = values.symbol().is_some() && record::same_mask(&values, mask);
     let values = if same { values } else { fit_to_mask(py, mask, values, by_mask)? };
     if !same && values.view.ndim() == 0 {
         return store(py, x, Source::Array(values), Some(mask));
     }
+    warn_complex(py, values.view.dtype, x.view.dtype)?;
     record::unpack(x, mask, &values, || provenance::here(py)).map_err(|e| errors::raise(py, e))
 }
 
@@ -347,18 +347,21 @@ fn set_leading(py: Python<'_>, x: &Array, mask: &Array, value: &Bound<'_, PyAny>
 
 /// `x[advanced index] = from`.
 fn scatter(py: Python<'_>, x: &Array, plan: &Plan, from: Source) -> PyResult<()> {
-    plan.check_bounds(py)?;
     let axes = plan.result_axes();
     let gathered = plan.gathered_shape();
     let result: Dims = axes.iter().map(|&a| gathered[a]).collect();
-    let values = match from {
+    let mut values = match from {
         Source::Value(v) => convert::constant(py, v)?,
-        Source::Array(mut a) => {
-            errors::resolve(py, &mut a)?;
-            warn_complex(py, a.view.dtype, x.view.dtype)?;
-            index::cast(py, &a, x.view.dtype)?
-        }
+        Source::Array(a) => a,
     };
+    errors::resolve(py, &mut values)?;
+    // NumPy looks at shapes first, then at indices, and casts what has passed.
+    if drop_leading_ones(&values.view, result.len()).broadcast_to(&result).is_none() {
+        return Err(not_broadcast(&values.view.shape, &result));
+    }
+    plan.check_bounds(py)?;
+    warn_complex(py, values.view.dtype, x.view.dtype)?;
+    let values = index::cast(py, &values, x.view.dtype)?;
     let Some(spread) = drop_leading_ones(&values.view, result.len()).broadcast_to(&result) else {
         return Err(not_broadcast(&values.view.shape, &result));
     };

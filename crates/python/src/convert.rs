@@ -387,6 +387,9 @@ pub fn dtype_from_py(obj: &Bound<'_, PyAny>) -> PyResult<DType> {
     if let Some(d) = numpy.dtype_at_once(obj) {
         return Ok(d);
     }
+    if handle::as_ndarray(obj).is_some() {
+        return Err(PyTypeError::new_err("Cannot construct a dtype from an array"));
+    }
     let descr = numpy.numpy(py).call_method1("dtype", (obj,))?;
     numpy.dtype_of(&descr).ok_or_else(|| {
         Unsupported::new_err(format!(

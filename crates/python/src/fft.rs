@@ -1,9 +1,10 @@
 //! Fourier transforms along one axis.
 
 use crate::errors::{self, Unsupported};
+use crate::fperr::Watch;
 use crate::handle::{self, NdArray};
-use crate::provenance;
 use numloom_fft::{Fft, Kind};
+use numloom_library::LibraryOp;
 use numloom_runtime::record;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -32,8 +33,9 @@ fn transform(
     };
     let op = Fft::new(kind, axis, n, inverse, scale, x.is(out));
     let (x, out) = (handle::sized(x)?, handle::sized(out)?);
-    record::library(Box::new(op), &[&x], &[&out], || provenance::here(py)).map_err(|e| errors::raise(py, e))?;
-    Ok(())
+    let (name, watch) = (op.raises().unwrap_or(op.name()), Watch::new(py));
+    let flags = record::library(Box::new(op), &[&x], &[&out], || watch.here()).map_err(|e| errors::raise(py, e))?;
+    watch.finish(flags, name, &out)
 }
 
 pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -104,12 +104,12 @@ fn addresses(py: Python<'_>, array: &Array) -> PyResult<(isize, isize)> {
 
 #[pymethods]
 impl NdArray {
-    #[pyo3(signature = (*shape, order=None, copy=None))]
+    #[pyo3(signature = (*shape, order=None, copy=layout::CopyArg::default()))]
     fn reshape(
         slf: &Bound<'_, Self>,
         shape: &Bound<'_, PyTuple>,
         order: Option<&Bound<'_, PyAny>>,
-        copy: Option<bool>,
+        copy: layout::CopyArg,
     ) -> PyResult<Py<PyAny>> {
         if shape.is_empty() {
             return Err(PyTypeError::new_err("reshape() takes exactly 1 argument (0 given)"));
@@ -122,7 +122,7 @@ impl NdArray {
             OrderArg::C => Order::C,
             order => order.plain(&handle::sized(slf)?.view),
         };
-        reshape(slf, &layout::variadic(shape)?, order, copy)
+        reshape(slf, &layout::variadic(shape)?, order, copy.0)
     }
 
     #[setter(shape)]
@@ -303,11 +303,12 @@ impl NdArray {
                 }
             }
             Some(given) => {
-                if !given.is_instance_of::<PyTuple>() {
+                let alone = !given.is_instance_of::<PyTuple>();
+                if alone {
                     given.extract::<isize>()?;
                 }
                 for a in layout::extents(given)? {
-                    if n == 0 && (a == 0 || a == -1) {
+                    if alone && n == 0 && (a == 0 || a == -1) {
                         continue;
                     }
                     let a = layout::axis(py, a, n)?;

@@ -9,9 +9,11 @@ use crate::protocols;
 use crate::{convert, create};
 use numloom_ir::view::Order;
 use numloom_ir::{DType, Dims, Value, View};
-use pyo3::exceptions::{PyAttributeError, PyIndexError, PyTypeError};
+use pyo3::exceptions::{PyAttributeError, PyIndexError, PyTypeError, PyValueError};
+use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyComplex, PyDict, PyTuple};
+use std::ffi::c_int;
 
 /// The value; a sync point.
 fn value(slf: &Bound<'_, Scalar>) -> PyResult<Value> {
@@ -219,6 +221,20 @@ impl Scalar {
         // The value may not be changed through the array.
         let view = protocols::to_numpy(slf.py(), &array, false)?;
         protocols::array_protocol(view, dtype, if copy.is_none() && dtype.is_none() { Some(true) } else { copy })
+    }
+
+    /// The bytes of a copy, which may be written: NumPy makes its arrays of us through it.
+    unsafe fn __getbuffer__(slf: Bound<'_, Self>, view: *mut ffi::Py_buffer, flags: c_int) -> PyResult<()> {
+        if view.is_null() {
+            return Err(PyValueError::new_err("NULL view in getbuffer"));
+        }
+        (*view).obj = std::ptr::null_mut();
+        let py = slf.py();
+        let copy = api(py).numpy(py).call_method1("array", (bound_scalar(&slf)?,))?;
+        if ffi::PyObject_GetBuffer(copy.as_ptr(), view, flags) != 0 {
+            return Err(PyErr::fetch(py));
+        }
+        Ok(())
     }
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {

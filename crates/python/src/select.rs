@@ -145,7 +145,7 @@ impl NdArray {
             Err(Stop::Raise(e)) => Err(e),
             Err(Stop::ToNumpy) => {
                 let all: Vec<_> = std::iter::once(slf.as_any().clone()).chain(args.iter()).collect();
-                call_numpy(py, "clip", None, &PyTuple::new(py, all)?, kwargs)
+                call_numpy(py, "ndarray", Some("clip"), &PyTuple::new(py, all)?, kwargs)
             }
         }
     }

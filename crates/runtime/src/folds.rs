@@ -11,8 +11,8 @@ use crate::plan::{self, TaskWork};
 use crate::prompt;
 use crate::provenance::Provenance;
 use crate::spill;
-use numloom_cpu::{Launch, Output, Partials, goes_along};
-use numloom_ir::{ScalarOp, Value};
+use numloom_cpu::{GRANULE, Launch, Output, Partials, goes_along};
+use numloom_ir::{DType, ScalarOp, Value};
 use numloom_loops::{BLOCK, BlockFn, FoldFn, In, block_fn, fold_fn, fp_clear, fp_status, gather};
 use smallvec::SmallVec;
 
@@ -129,12 +129,16 @@ pub fn fold_dense(
     initial: Option<Value>,
 ) -> Option<Result<u8>> {
     let _still = spill::inline();
-    let (lp, dtype) = crate::lower::accumulator(op, lp);
     let (view, n, base) = (&input.view, input.view.size(), input.store.ptr());
+    let whole = axes.len() == view.ndim();
+    let (lp, dtype) = match crate::lower::accumulator(op, lp) {
+        // Folded in one go, halves are rounded once by the fold itself.
+        (_, DType::F32) if view.dtype == DType::F16 && whole && n <= GRANULE && initial.is_none() => (lp, DType::F16),
+        other => other,
+    };
     if view.dtype != dtype || out.view.dtype != dtype || n == 0 || n > CHUNK || base.is_null() {
         return None;
     }
-    let whole = axes.len() == view.ndim();
     // All of an array is one row.
     let (rows, columns, along_rows) = match (view.shape.as_slice(), axes) {
         _ if whole => (1, n, true),

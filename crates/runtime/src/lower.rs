@@ -251,10 +251,17 @@ impl Lowering<'_> {
     }
 }
 
-/// Loop and type a reduction accumulates in: truth values for the logical operations.
+/// Loop and type a reduction accumulates in: truth values for the logical operations, and single precision for sums and
+/// products of halves, whose parts a half would not hold where it holds the whole.
 pub fn accumulator(op: ScalarOp, lp: u8) -> (u8, DType) {
-    let logical = matches!(op, ScalarOp::LogicalAnd | ScalarOp::LogicalOr | ScalarOp::LogicalXor);
-    let lp = if logical { op.loop_for(DType::Bool).unwrap_or(0) as u8 } else { lp };
+    let other = match op {
+        ScalarOp::LogicalAnd | ScalarOp::LogicalOr | ScalarOp::LogicalXor => op.loop_for(DType::Bool),
+        ScalarOp::Add | ScalarOp::Multiply if op.loops()[lp as usize].outs()[0] == DType::F16 => {
+            op.loop_for(DType::F32)
+        }
+        _ => None,
+    };
+    let lp = other.map_or(lp, |l| l as u8);
     (lp, op.loops()[lp as usize].outs()[0])
 }
 

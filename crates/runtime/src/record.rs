@@ -387,8 +387,11 @@ pub fn reduce(
 ) -> Result<u8> {
     let bits = axes.iter().fold(0u64, |b, &a| b | 1 << a.min(63));
     let kind = Kind::Reduce { op, lp, axes: bits, initial };
-    if clashes_any(input, out) || mask.is_some_and(|m| clashes_any(m, out)) {
-        return reduce_through_copy(op, lp, input, axes, out, mask, initial, at());
+    // A fold of halves is rounded to a half, whatever that is cast to.
+    let rounds = op.loops()[lp as usize].outs()[0] == DType::F16 && out.view.dtype != DType::F16;
+    if rounds || clashes_any(input, out) || mask.is_some_and(|m| clashes_any(m, out)) {
+        let through = if rounds { DType::F16 } else { out.view.dtype };
+        return reduce_through_copy(op, lp, input, axes, out, through, mask, initial, at());
     }
     let elements = if input.symbol().is_some() { UNSIZED } else { input.view.size() };
     if mask.is_none() && is_long_product(op, lp, input, out, initial) {
@@ -423,7 +426,7 @@ fn is_long_product(op: ScalarOp, lp: u8, input: &Array, out: &Array, initial: Op
     let begins = initial.is_some_and(|v| v != Value::from_i128(v.dtype, 1)) && input.view.size() > 0;
     let dtype = op.loops()[lp as usize].outs()[0];
     op == ScalarOp::Multiply
-        && matches!(dtype, DType::F32 | DType::F64 | DType::C64 | DType::C128)
+        && matches!(dtype, DType::F16 | DType::F32 | DType::F64 | DType::C64 | DType::C128)
         && out.view.dtype == dtype
         && input.symbol().is_none()
         && (begins || input.view.size() > SHORT_PRODUCT.saturating_mul(out.view.size()))
@@ -458,18 +461,19 @@ fn long_product(
     library(op, &[input], &[out], at)
 }
 
-/// The result goes to a new array first, because the output overlaps the input.
+/// The result goes to a new array of type `through` first.
 fn reduce_through_copy(
     op: ScalarOp,
     lp: u8,
     input: &Array,
     axes: &[usize],
     out: &Array,
+    through: DType,
     mask: Option<&Array>,
     initial: Option<Value>,
     at: Provenance,
 ) -> Result<u8> {
-    let fresh = empty_view(out.view.dense_like(out.view.dtype), || at)?;
+    let fresh = empty_view(out.view.dense_like(through), || at)?;
     let flags = reduce(op, lp, input, axes, &fresh, mask, initial, || at)?;
     Ok(flags | map(MapOp::Copy, &[Operand::Array(&fresh)], &[out], None, || at)?)
 }

@@ -107,7 +107,7 @@ def _singular(x: ndarray, ord: Any, row: int, column: int, keepdims: bool) -> An
 @native
 def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:
     x = operand(x)
-    if isinstance(axis, tuple | list):
+    if isinstance(axis, tuple):
         return _over_axes(x, normalize_axis_tuple(axis, x.ndim), keepdims, ord)
     if axis is not None:
         return norm(x, axis=axis, keepdims=keepdims, ord=ord)
@@ -245,7 +245,7 @@ def matrix_power(a: Any, n: Any) -> Any:
     except TypeError as error:
         raise TypeError("exponent must be an integer") from error
     if n == 0:
-        made = _core.empty(a.shape, dtype=a.dtype)
+        made = _core.empty_like(a)
         made[...] = identity(a.shape[-1], dtype=a.dtype)
         return made
     if n < 0:

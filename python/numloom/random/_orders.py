@@ -16,7 +16,7 @@ from numloom._core import (
 )
 from numloom._creation import array, asarray
 from numloom._indexing import take, take_along_axis
-from numloom._shape import moveaxis
+from numloom._shape import moveaxis, swapaxes
 
 
 def order(stream: Any, n: int) -> Any:
@@ -67,7 +67,8 @@ def permutation(stream: Any, x: Any, axis: int = 0) -> Any:
         if copy.size:
             shuffle_in_place(stream, copy)
         return copy
-    return take(x, order(stream, x.shape[axis]), axis=axis)
+    # As NumPy does it, which the order of the result in memory shows.
+    return swapaxes(swapaxes(x, 0, axis)[order(stream, x.shape[axis])], 0, axis)
 
 
 def permuted(stream: Any, x: Any, axis: Any = None) -> Any:
@@ -85,4 +86,5 @@ def permuted(stream: Any, x: Any, axis: Any = None) -> Any:
         return array(x)
     lanes = x.shape[:axis] + x.shape[axis + 1 :]
     orders = draw_orders(stream, x.shape[axis], x.size // x.shape[axis]).reshape(*lanes, x.shape[axis])
-    return take_along_axis(x, moveaxis(orders, -1, axis), axis)
+    made = take_along_axis(x, moveaxis(orders, -1, axis), axis)
+    return made if made.flags.c_contiguous else array(made, order="C")

@@ -46,6 +46,10 @@ fn power(a: C128, b: C128, flags: &mut u8) -> C128 {
         };
         return if whole < 0 { quotient(complex(1.0, 0.0), positive) } else { positive };
     }
+    // NumPy asks whether a real exponent is whole, which raises this for NaN.
+    if b.re.is_nan() && b.im == 0.0 {
+        *flags |= FP_INVALID;
+    }
     single::<Exp>(product(b, single::<Log>(a)))
 }
 

@@ -150,7 +150,7 @@ const TWOS: &[(ScalarOp, f64, f64, f64, u8)] = &[
     (Logaddexp, INF, INF, INF, 0),
     (Logaddexp, -INF, 3.0, 3.0, 0),
     (Logaddexp, INF, -INF, INF, 0),
-    (Logaddexp, NAN, 3.0, NAN, 0),
+    (Logaddexp, NAN, 3.0, NAN, INVALID),
     (Logaddexp, 0.0, -800.0, 0.0, 0),
     (Logaddexp2, 1.0, 1.0, 2.0, 0),
     (Logaddexp2, -INF, -INF, -INF, 0),

@@ -17,7 +17,7 @@ use numloom_ir::{DType, Dims, ScalarOp, Strides, Value, View};
 use numloom_library::{Accumulate, BinaryFn, Fold, LibraryOp, ReduceAt, ScatterApply};
 use numloom_loops::{In, block_fn, cast_fn, fp_raise};
 use numloom_runtime::{Array, MapOp, Operand, record};
-use pyo3::exceptions::PyIndexError;
+use pyo3::exceptions::{PyIndexError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use smallvec::SmallVec;
@@ -175,11 +175,11 @@ pub fn reduceat<'py>(
     let dtype = convert::dtype_option(given(&dtype))?;
     let lp = scan_loop(op, input.view.dtype, dtype, out_dtype).ok_or(Stop::ToNumpy)?;
     let dtype = op.loops()[lp as usize].outs()[0];
+    check_starts(py, op, &indices, input.view.shape[at])?;
     let input = narrowed(py, input, dtype)?;
     refuse_negative_powers(py, op, dtype, &input)?;
     let mut shape = input.view.shape.clone();
     shape[at] = indices.view.shape[0];
-    check_starts(py, op, &indices, input.view.shape[at])?;
     let fold = ReduceAt::new(library_fold(op, lp), at, op.name());
     // The other axes lie as the input's do, and this one among them as they come.
     let mut steps = input.view.strides.clone();
@@ -342,6 +342,8 @@ struct Selected {
     /// The shape of the selection, and where each of the scatter's axes stands in it.
     shape: Dims,
     order: Dims,
+    /// Whether the selection is a view, under a first axis of extent 1.
+    is_view: bool,
 }
 
 impl Selected {
@@ -358,6 +360,7 @@ impl Selected {
                 axes: plan.axes(),
                 shape: axes.iter().map(|&a| gathered[a]).collect(),
                 order,
+                is_view: false,
             });
         }
         // A view: every place once, as the only element of a new axis.
@@ -370,12 +373,18 @@ impl Selected {
             base: x.with_view(view),
             indices: SmallVec::from_iter([zero]),
             axes: Dims::from_slice(&[0]),
+            is_view: true,
         })
     }
 
     /// Values for every selected place, in the scatter's order of axes.
     fn spread(&self, values: &View) -> Native<View> {
-        Ok(values.broadcast_to(&self.shape).ok_or(Stop::ToNumpy)?.transpose(&self.order))
+        // The axis that a view was given is none of the selection's. NumPy is not asked for the words: it reads memory
+        // that is not there where an ellipsis precedes a number and there are too many axes.
+        let fits = values.ndim() <= self.shape.len() - self.is_view as usize;
+        let spread = values.broadcast_to(&self.shape).filter(|_| fits);
+        let refused = || Stop::Raise(PyValueError::new_err("array is not broadcastable to correct shape"));
+        Ok(spread.ok_or_else(refused)?.transpose(&self.order))
     }
 
     fn update(&self, py: Python<'_>, values: &Array, update: Update) -> Native<()> {
