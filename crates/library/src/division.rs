@@ -30,8 +30,8 @@ pub trait Divided: Record + Default {
     fn index(self) -> u8;
     /// How far the key lies above another, in units of `2^shift`, at most the last cell.
     fn cell(self, low: Self, shift: u32) -> u16;
-    /// The least shift that brings this key into so many cells (a power of two) above another.
-    fn shift(self, low: Self, cells: usize) -> u32;
+    /// The least shift that brings this key into the cells above another.
+    fn shift(self, low: Self) -> u32;
 }
 
 macro_rules! divided {
@@ -46,9 +46,9 @@ macro_rules! divided {
                 let above = (self.max(low) as $u).wrapping_sub(low as $u) >> shift;
                 above.min((CELLS - 1).min(<$u>::MAX as usize) as $u) as u16
             }
-            fn shift(self, low: $t, cells: usize) -> u32 {
+            fn shift(self, low: $t) -> u32 {
                 let above = (self as $u).wrapping_sub(low as $u);
-                (<$u>::BITS - above.leading_zeros()).saturating_sub(cells.ilog2()).min(<$u>::BITS - 1)
+                (<$u>::BITS - above.leading_zeros()).saturating_sub(CELLS.ilog2()).min(<$u>::BITS - 1)
             }
         }
     )*};
@@ -84,7 +84,7 @@ impl<K: Divided> Division<K> {
         // What lies far out is in the first cell or in the last.
         let (n, out) = (sample.len(), sample.len() / FAR_OUT);
         let (low, high) = (sample[out], sample[n - 1 - out]);
-        let shift = high.shift(low, CELLS);
+        let shift = high.shift(low);
         let mut found = Division {
             by_cells: true,
             low,

@@ -5,6 +5,7 @@
 mod abreast;
 mod arg_reduce;
 mod buckets;
+#[cfg(target_arch = "x86_64")]
 mod cells;
 mod clock;
 mod combining;

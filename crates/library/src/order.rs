@@ -1,11 +1,9 @@
 //! The order of the elements of one lane that lies dense: sorted, or their places.
 
-use crate::cells;
 use crate::merge::Record;
 use crate::quicksort::{select_64, sort_64};
 use crate::radix::Scale;
 use crate::run::{Room, Run};
-use crate::scratch::Buffer;
 use crate::sort_key::{Codec, Keyed, ShortPlaces, with_keyed};
 use crate::vector::vectorized;
 use numloom_ir::DType;
@@ -20,11 +18,6 @@ pub(crate) unsafe fn sort_dense<T: Keyed>(from: *const T, n: usize, to: *mut T) 
     if n >= LOOKED_AT && is_sorted(std::slice::from_raw_parts(from, n)) {
         std::ptr::copy(from, to, n);
         return;
-    }
-    if cells::is_for::<T>(n)
-        && let Ok(spare) = Buffer::new::<T::Key>(n)
-    {
-        return cells::sort::<T>(from, n, to, spare.as_ptr());
     }
     let keys = to.cast::<T::Key>();
     each(from, n, keys, T::key);

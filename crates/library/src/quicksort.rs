@@ -1,6 +1,8 @@
 //! Sorting dense runs of integers.
 
 #[cfg(target_arch = "x86_64")]
+use crate::cells;
+#[cfg(target_arch = "x86_64")]
 use crate::network::{by_32, by_64};
 #[cfg(target_arch = "x86_64")]
 use std::mem::MaybeUninit;
@@ -37,7 +39,7 @@ fn spread<T: Copy>(mut run: &mut [T], counts: &[usize], value: impl Fn(usize) ->
 
 /// Bytes of the room that parts of a run are moved through, if they fit in there.
 #[cfg(target_arch = "x86_64")]
-const SPARE: usize = 1 << 16;
+const SPARE: usize = 1 << 17;
 /// Elements that a pivot is chosen from.
 #[cfg(target_arch = "x86_64")]
 const SAMPLE: usize = 15;
@@ -46,7 +48,7 @@ const SAMPLE: usize = 15;
 const AT_ONCE: usize = 8;
 
 macro_rules! vector_sorts {
-    ($($name:ident, $long:ident, $recurse:ident, $pivot:ident, $partition:ident, $apart:ident, $network:ident, $t:ty, $m:ty,
+    ($($name:ident, $by_cells:expr, $long:ident, $recurse:ident, $pivot:ident, $partition:ident, $apart:ident, $network:ident, $t:ty, $m:ty,
         $load:ident, $set:ident, $lt:ident, $le:ident, $compress:ident, $expand:ident, $or:ident;)*) => {$(
         /// Sorts a run; with AVX-512 by a network, and long ones first by a quicksort that partitions a vector at a time.
         pub fn $name(run: &mut [$t]) {
@@ -73,6 +75,11 @@ macro_rules! vector_sorts {
                     return run.sort_unstable();
                 }
                 depth -= 1;
+                if let Some(by_cells) = $by_cells
+                    && (cells::LEAST..=spare.len()).contains(&run.len())
+                {
+                    return by_cells(run, depth, spare);
+                }
                 let pivot = $pivot(run);
                 let below = if run.len() + 64 / size_of::<$t>() <= spare.len() {
                     $apart(run, pivot, spare.as_mut_ptr() as *mut $t)
@@ -220,10 +227,23 @@ macro_rules! vector_sorts {
     )*};
 }
 vector_sorts! {
-    sort_32, long_32, recurse_32, pivot_32, partition_32, apart_32, by_32, i32, u16, _mm512_loadu_epi32, _mm512_set1_epi32, _mm512_cmplt_epi32_mask,
+    sort_32, None::<unsafe fn(&mut [i32], u32, &mut [MaybeUninit<i32>])>, long_32, recurse_32, pivot_32, partition_32, apart_32, by_32, i32, u16, _mm512_loadu_epi32, _mm512_set1_epi32, _mm512_cmplt_epi32_mask,
         _mm512_cmple_epi32_mask, _mm512_maskz_compress_epi32, _mm512_maskz_expand_epi32, _mm512_or_si512;
-    sort_64, long_64, recurse_64, pivot_64, partition_64, apart_64, by_64, i64, u8, _mm512_loadu_epi64, _mm512_set1_epi64, _mm512_cmplt_epi64_mask,
+    sort_64, Some(by_cells), long_64, recurse_64, pivot_64, partition_64, apart_64, by_64, i64, u8, _mm512_loadu_epi64, _mm512_set1_epi64, _mm512_cmplt_epi64_mask,
         _mm512_cmple_epi64_mask, _mm512_maskz_compress_epi64, _mm512_maskz_expand_epi64, _mm512_or_si512;
+}
+
+/// Sorts a run that fits in the spare. Of 32-bit integers a vector has twice as many, and to divide them by pivots takes
+/// half as long.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,popcnt")]
+unsafe fn by_cells(run: &mut [i64], depth: u32, spare: &mut [MaybeUninit<i64>]) {
+    let Some((ends, cells)) = cells::deal(run, spare.as_mut_ptr() as *mut i64) else { return };
+    let mut begin = 0;
+    for end in ends[..cells].iter().map(|&end| end as usize) {
+        recurse_64(&mut run[begin..end], depth, spare);
+        begin = end;
+    }
 }
 
 /// Puts the element at place `k` where a sort would, and answers a range around it that is sorted: nothing before it is
@@ -291,13 +311,17 @@ mod tests {
             (0..n64).map(|i| i.min(n64 - i)).collect(),
             vec![i64::MAX; n],
             vec![i64::MIN; n],
+            // Most of them in a corner of their range, and at its ends.
+            (0..n).map(|_| random() >> (random() & 63)).collect(),
+            (0..n).map(|i| if i % 999 == 0 { random() } else { random() >> 50 }).collect(),
+            (0..n64).map(|i| if i % 2 == 0 { i64::MIN } else { i64::MAX - i % 3 }).collect(),
         ]
     }
 
     #[test]
     fn sorts_whatever_the_order() {
         let short = 0..=530;
-        for n in short.chain([1000, 4099, 70_000]) {
+        for n in short.chain([1000, 2047, 2048, 4099, 16_384, 16_385, 70_000]) {
             for case in cases(n) {
                 let mut want = case.clone();
                 want.sort_unstable();
