@@ -16,7 +16,7 @@ const HELD: usize = 8;
 
 macro_rules! kernels {
     ($module:ident, $t:ty, $v:ty, $m:ty, $w:expr, $zero:ident, $set:ident, $load:ident, $mask_load:ident, $store:ident,
-     $mask_store:ident, $fma:ident, $add:ident, $sum:ident, $fold:ident) => {
+     $mask_store:ident, $fma:ident, $mask_fma:ident, $add:ident, $sum:ident, $fold:ident) => {
         pub mod $module {
             use super::*;
 
@@ -181,9 +181,13 @@ macro_rules! kernels {
                         let column = a.offset((j + u) as isize * col_step);
                         let x = $set(*x.add(j + u));
                         for q in 0..Q {
-                            let v =
-                                if q + 1 < Q { $load(column.add(q * W)) } else { $mask_load(tail, column.add(q * W)) };
-                            acc[u][q] = $fma(v, x, acc[u][q]);
+                            let at = column.add(q * W);
+                            acc[u][q] = if q + 1 < Q {
+                                $fma($load(at), x, acc[u][q])
+                            } else {
+                                // Lanes behind the end are not multiplied: zero times infinity would tell.
+                                $mask_fma(tail, $mask_load(tail, at), x, acc[u][q])
+                            };
                         }
                     }
                     j += U;
@@ -192,7 +196,8 @@ macro_rules! kernels {
                     let column = a.offset(j as isize * col_step);
                     let x = $set(*x.add(j));
                     for q in 0..Q {
-                        acc[0][q] = $fma($mask_load(lanes(n - q * W), column.add(q * W)), x, acc[0][q]);
+                        let held = lanes(n - q * W);
+                        acc[0][q] = $mask_fma(held, $mask_load(held, column.add(q * W)), x, acc[0][q]);
                     }
                     j += 1;
                 }
@@ -211,18 +216,18 @@ macro_rules! kernels {
             unsafe fn long_columns(a: *const $t, col_step: isize, x: *const $t, n: usize, k: usize, sums: *mut $t) {
                 for j in (0..k).step_by(8) {
                     let taken = 8.min(k - j);
-                    // Columns past the last are the last one again, times zero lanes.
+                    // Columns past the last are zeros, times zero: times infinity they would tell, as would lanes behind the end.
                     let p: [*const $t; 8] =
                         std::array::from_fn(|c| a.offset((j + c.min(taken - 1)) as isize * col_step));
-                    let x: [$v; 8] = std::array::from_fn(|c| $set(*x.add(j + c.min(taken - 1))));
+                    let x: [$v; 8] = std::array::from_fn(|c| if c < taken { $set(*x.add(j + c)) } else { $zero() });
                     for i in (0..n).step_by(W) {
                         let mask = lanes(n - i);
                         let of = |c: usize| $mask_load(if c < taken { mask } else { 0 }, p[c].add(i));
                         let mut near = $mask_load(mask, sums.add(i));
                         let mut far = $zero();
                         for c in 0..4 {
-                            near = $fma(of(c), x[c], near);
-                            far = $fma(of(c + 4), x[c + 4], far);
+                            near = $mask_fma(mask, of(c), x[c], near);
+                            far = $mask_fma(mask, of(c + 4), x[c + 4], far);
                         }
                         $mask_store(sums.add(i), mask, $add(near, far));
                     }
@@ -244,6 +249,7 @@ kernels!(
     _mm512_storeu_ps,
     _mm512_mask_storeu_ps,
     _mm512_fmadd_ps,
+    _mm512_maskz_fmadd_ps,
     _mm512_add_ps,
     _mm512_reduce_add_ps,
     fold_single
@@ -261,6 +267,7 @@ kernels!(
     _mm512_storeu_pd,
     _mm512_mask_storeu_pd,
     _mm512_fmadd_pd,
+    _mm512_maskz_fmadd_pd,
     _mm512_add_pd,
     _mm512_reduce_add_pd,
     fold_double

@@ -249,7 +249,9 @@ fn set_masked(py: Python<'_>, x: &Array, mask: &Array, from: Source, by_mask: bo
         return store(py, x, Source::Array(values), Some(mask));
     }
     warn_complex(py, values.view.dtype, x.view.dtype)?;
-    record::unpack(x, mask, &values, || provenance::here(py)).map_err(|e| errors::raise(py, e))
+    let watch = Watch::new(py);
+    let flags = record::unpack(x, mask, &values, || watch.here());
+    watch.finish(flags.map_err(|e| errors::raise(py, e))?, "cast", x)
 }
 
 /// Masks of up to this many elements are counted in the call.
@@ -361,6 +363,9 @@ fn scatter(py: Python<'_>, x: &Array, plan: &Plan, from: Source) -> PyResult<()>
     }
     plan.check_bounds(py)?;
     warn_complex(py, values.view.dtype, x.view.dtype)?;
+    if result.contains(&0) {
+        return Ok(());
+    }
     let values = index::cast(py, &values, x.view.dtype)?;
     let Some(spread) = drop_leading_ones(&values.view, result.len()).broadcast_to(&result) else {
         return Err(not_broadcast(&values.view.shape, &result));
@@ -368,9 +373,6 @@ fn scatter(py: Python<'_>, x: &Array, plan: &Plan, from: Source) -> PyResult<()>
     if !plan.has_picked() {
         let dest = plan.flagged().unwrap_or_else(|| x.view.clone());
         return store(py, &x.with_view(dest), Source::Array(values.with_view(spread)), None);
-    }
-    if gathered.contains(&0) {
-        return Ok(());
     }
     let mut back: Dims = SmallVec::from_elem(0, axes.len());
     for (i, &a) in axes.iter().enumerate() {

@@ -346,7 +346,8 @@ fn unpacked(x: &Bound<'_, NdArray>, mask: &Bound<'_, PyAny>, values: &Bound<'_, 
         && values.symbol().is_some()
         && values.view.dtype == x.array.view.dtype
         && record::same_mask(values, mask);
-    fits.then(|| record::unpack(&x.array, mask, values, || at).map_err(|e| errors::raise(py, e)))
+    // Nothing is cast here that could raise a flag.
+    fits.then(|| record::unpack(&x.array, mask, values, || at).map(|_| ()).map_err(|e| errors::raise(py, e)))
 }
 
 /// `x[index] = value`.

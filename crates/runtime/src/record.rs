@@ -702,8 +702,8 @@ pub fn empty_packed(like: &Array, dtype: DType, at: impl FnOnce() -> Provenance)
 }
 
 /// `x[mask] = values` for 1-d values with as many elements as the mask has trues; of unknown length only if
-/// packed with the same mask (see `same_mask`).
-pub fn unpack(x: &Array, mask: &Array, values: &Array, at: impl FnOnce() -> Provenance) -> Result<()> {
+/// packed with the same mask (see `same_mask`). Answers the flags that casting the values raised, if that is done.
+pub fn unpack(x: &Array, mask: &Array, values: &Array, at: impl FnOnce() -> Provenance) -> Result<u8> {
     let packed_with = values.store.origin.as_ref().filter(|_| values.symbol().is_some() && same_mask(values, mask));
     let original = packed_with.map(|o| Array::new(o.mask.clone(), o.mask_view.clone()));
     let mask = original.as_ref().unwrap_or(mask);
@@ -711,11 +711,12 @@ pub fn unpack(x: &Array, mask: &Array, values: &Array, at: impl FnOnce() -> Prov
     let mut here: Option<Provenance> = None;
     let mut at = move || *here.get_or_insert_with(|| at_once.take().map_or_else(Provenance::default, |f| f()));
     let cast;
+    let mut flags = 0;
     let values = if values.view.dtype == x.view.dtype {
         values
     } else {
         cast = empty_packed(values, x.view.dtype, &mut at)?;
-        map(MapOp::Copy, &[Operand::Array(values)], &[&cast], None, &mut at)?;
+        flags = map(MapOp::Copy, &[Operand::Array(values)], &[&cast], None, &mut at)?;
         &cast
     };
     let saved;
@@ -736,10 +737,10 @@ pub fn unpack(x: &Array, mask: &Array, values: &Array, at: impl FnOnce() -> Prov
     };
     if inline::is_possible(x.view.size(), [mask, values].into_iter(), &[x]) {
         inline::counted("boolean assignment");
-        return run_library(&Unpack::new(), &[mask, values], &[x]).map(|_| ());
+        return run_library(&Unpack::new(), &[mask, values], &[x]).map(|_| flags);
     }
     let ins = [Operand::Array(mask), Operand::Array(values)];
-    push(inline::operation(Kind::Unpack, &ins, &[x], None, at())).map(|_| ())
+    push(inline::operation(Kind::Unpack, &ins, &[x], None, at())).map(|seen| seen | flags)
 }
 
 /// Whether an array of unknown length was packed with this very mask (still unchanged), or its equal.
