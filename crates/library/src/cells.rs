@@ -4,7 +4,7 @@
 use crate::vector::vectorized;
 
 /// Cells at most, and elements for each, about.
-pub const MOST: usize = 256;
+pub const MOST: usize = 512;
 const EACH: usize = 128;
 /// Elements that repay it.
 pub const LEAST: usize = 1 << 11;

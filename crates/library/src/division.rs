@@ -5,6 +5,7 @@
 //! comparisons instead.
 
 use crate::RawView;
+use crate::gather::prefetch;
 use crate::merge::Record;
 use crate::sort_key::Keyed;
 use crate::vector::vectorized;
@@ -22,6 +23,8 @@ const FAR_OUT: usize = 64;
 pub const BLOCK: usize = crate::guide::BLOCK;
 /// Elements that are compared at a time, in registers.
 const AT_ONCE: usize = 32;
+/// Bytes of a line of the cache.
+const LINE: usize = 64;
 
 /// Keys that are divided.
 pub trait Divided: Record + Default {
@@ -128,7 +131,12 @@ impl<K: Divided> Division<K> {
                 }
             },
         );
+        // The next block is on its way while these are looked up.
+        let next = block.as_ptr().wrapping_add(BLOCK).cast::<u8>();
         for i in 0..n {
+            if i.is_multiple_of(LINE / size_of::<T>()) {
+                prefetch(next.wrapping_add(i * size_of::<T>()));
+            }
             numbers[i] = self.table[cells[i] as usize % CELLS];
         }
     }

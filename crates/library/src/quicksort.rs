@@ -39,7 +39,7 @@ fn spread<T: Copy>(mut run: &mut [T], counts: &[usize], value: impl Fn(usize) ->
 
 /// Bytes of the room that parts of a run are moved through, if they fit in there.
 #[cfg(target_arch = "x86_64")]
-const SPARE: usize = 1 << 17;
+const SPARE: usize = 3 << 16;
 /// Elements that a pivot is chosen from.
 #[cfg(target_arch = "x86_64")]
 const SAMPLE: usize = 15;

@@ -136,7 +136,7 @@ impl Shares {
             3 => {
                 let starts = (*counts.add(part)).map(|start| start as usize);
                 // As they are: that they become keys a share at a time takes vectors.
-                let mut dealt = Combining::<T, 128>::new(self.keys_of::<T>(cut, lane)?.cast::<T>(), &starts[..shares]);
+                let mut dealt = Combining::<T, 512>::new(self.keys_of::<T>(cut, lane)?.cast::<T>(), &starts[..shares]);
                 blocks::<T>(&lane.from, range, |block, _| {
                     division.number(block, &mut numbers);
                     for i in 0..block.len() {
