@@ -629,3 +629,65 @@ def test_a_failure_is_told_once():
             np.sync(y)
         np.sync()
     assert float(other[0]) == 599
+
+
+def test_a_mask_that_keeps_all_of_what_nobody_reads_again_copies_nothing():
+    out = run("""
+        import numloom as np
+        n = 1_000_000
+        x = np.arange(n, 0, -1.0)
+        np.sync()
+        before = np.stats()["live_bytes"]
+        y = np.sort(x)
+        kept = y[y > 0]
+        del y
+        assert len(kept) == n and kept[0] == 1 and kept[-1] == n
+        print((np.stats()["peak_bytes"] - before) / n)
+    """)
+    # What is sorted, and the mask.
+    assert float(out) < 9.5
+
+
+def test_masks_that_keep_all_keep_the_order_and_what_is_still_read():
+    out = run("""
+        import numpy
+        import numloom as np
+        host = numpy.arange(600_000.0).reshape(600, 1000)
+        def shuffled():
+            return np.sort(np.asarray(host)[::-1], axis=0)
+        all_of_it = np.asarray(host) >= 0
+        def check(got, want):
+            assert (numpy.asarray(got) == want).all()
+        check(np.sort(np.asarray(host.T[::-1]).T, axis=1)[all_of_it], numpy.sort(host.T[::-1].T, axis=1).ravel())
+        y = np.asfortranarray(shuffled())
+        check(y[all_of_it], host.ravel())
+        f = np.asfortranarray(shuffled())
+        kept = f[all_of_it]
+        del f
+        check(kept, host.ravel())
+        y = shuffled()
+        kept = y[all_of_it]
+        y[0] = -1
+        check(kept, host.ravel())
+        assert y[0, 0] == -1 and y[1, 0] == 1000
+        view = shuffled()[:, ::-1]
+        kept = view[all_of_it]
+        del view
+        check(kept, host[:, ::-1].ravel())
+        part = shuffled()[1:]
+        kept = part[all_of_it[1:]]
+        del part
+        check(kept, host[1:].ravel())
+        mask = np.sort(np.asarray(host >= 0), axis=0)
+        kept = mask[mask]
+        del mask
+        assert kept.all() and len(kept) == host.size
+        first = shuffled()
+        a, b = first[all_of_it], first[all_of_it]
+        del first
+        a += 1
+        check(b, host.ravel())
+        check(a, host.ravel() + 1)
+        print("fine")
+    """)
+    assert out.strip() == "fine"

@@ -32,10 +32,11 @@ def _firsts(differ: ndarray, n: int) -> ndarray:
 
 
 def _first_of_equals(aux: ndarray, equal_nan: Any) -> ndarray:
-    differ = aux[1:] != aux[:-1]
+    before = aux[:-1]
+    differ = aux[1:] != before
     if equal_nan and aux.dtype.kind in "fc":
-        nan = _core.isnan(aux)
-        differ = differ & ~(nan[1:] & nan[:-1])
+        # NaNs come last: what is behind one is one, too.
+        differ &= before == before
     return _firsts(differ, aux.shape[0])
 
 

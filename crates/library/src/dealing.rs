@@ -6,7 +6,7 @@
 
 use crate::combining::{Combining, CombiningPairs, RUNS};
 use crate::element::with_size;
-use crate::gather::prefetch;
+use crate::gather::{prefetch, prefetch_run};
 use crate::index::{BLOCK, Indexed, Spread};
 use crate::scratch::Scratch;
 use crate::vector::vectorized;
@@ -29,7 +29,6 @@ const AHEAD: usize = 1024;
 const SPARSE: usize = 16;
 /// Bytes of a bucket that is asked for as a whole before it is written.
 const FETCHED: usize = 1 << 20;
-const LINE: usize = 64;
 
 /// How the offsets of a base are divided.
 #[derive(Clone, Copy)]
@@ -223,6 +222,7 @@ impl Dealt {
             dealing.split(offsets, &mut buckets, Some(&mut own));
             let from = values.ptr.wrapping_offset(at as isize * dealing.step);
             for i in 0..offsets.len() {
+                prefetch(from.wrapping_offset((i + BLOCK) as isize * dealing.step));
                 let value = from.wrapping_offset(i as isize * dealing.step) as *const T;
                 dealt.put(buckets[i % BLOCK], own[i % BLOCK], value.read_unaligned());
             }
@@ -253,7 +253,7 @@ impl Dealt {
         let copies = if size == 0 { values.ptr } else { self.values.get::<u8>(n * size)? };
         if bytes <= FETCHED {
             // In order this takes a fraction of what it takes line by line as they are met.
-            (0..bytes).step_by(LINE).for_each(|at| prefetch(base.wrapping_add(at)));
+            prefetch_run(base, bytes);
         }
         with_place!(dealing, P => {
             let places = self.places.get::<P>(n)?;

@@ -5,7 +5,7 @@
 //! comparisons instead.
 
 use crate::RawView;
-use crate::gather::prefetch;
+use crate::gather::{LINE, prefetch};
 use crate::merge::Record;
 use crate::sort_key::Keyed;
 use crate::vector::vectorized;
@@ -23,8 +23,6 @@ const FAR_OUT: usize = 64;
 pub const BLOCK: usize = crate::guide::BLOCK;
 /// Elements that are compared at a time, in registers.
 const AT_ONCE: usize = 32;
-/// Bytes of a line of the cache.
-const LINE: usize = 64;
 
 /// Keys that are divided.
 pub trait Divided: Record + Default {
@@ -131,7 +129,7 @@ impl<K: Divided> Division<K> {
                 }
             },
         );
-        // The next block is on its way while these are looked up.
+        // The next block is on its way while these are looked up: a line at a time, for all at once are too many to wait.
         let next = block.as_ptr().wrapping_add(BLOCK).cast::<u8>();
         for i in 0..n {
             if i.is_multiple_of(LINE / size_of::<T>()) {

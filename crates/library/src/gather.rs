@@ -172,7 +172,7 @@ unsafe fn rows(
 }
 
 /// Bytes of a line of the cache.
-const LINE: usize = 64;
+pub(crate) const LINE: usize = 64;
 /// Elements of a column that are gathered at a time.
 const COLUMN: usize = 16;
 /// Bytes of the rows that a strip is gathered from, which are asked for as a whole before.
@@ -229,6 +229,12 @@ pub(crate) fn prefetch(address: *const u8) {
     };
     #[cfg(not(target_arch = "x86_64"))]
     let _ = address;
+}
+
+/// Asks for all lines of a run, which need not be valid.
+#[inline(always)]
+pub(crate) fn prefetch_run(from: *const u8, bytes: usize) {
+    (0..bytes).step_by(LINE).for_each(|at| prefetch(from.wrapping_add(at)));
 }
 
 /// Single elements into runs of the output, for each element of a part of the rest.

@@ -4,6 +4,7 @@
 //! one for each of those axes. The values (what is read or written) have the shape `index shape + rest
 //! shape`; any mixed NumPy index becomes this by moving axes of the value view.
 
+use crate::gather::prefetch_run;
 use crate::vector::vectorized;
 use crate::walk::{Walk, ensure, piece, pieces};
 use crate::{LibraryError, RawView};
@@ -196,6 +197,9 @@ impl Indexed<'_> {
                 walk.runs(at..at + block.len(), |[from], [step], n| {
                     let from = self.indices[k].ptr.offset(from);
                     self.add_offsets(k, from, step, &mut block[i..i + n])?;
+                    // The next block is on its way while `f` looks at this one.
+                    let run = n as isize * step;
+                    prefetch_run(from.wrapping_offset(run), run.max(0) as usize);
                     i += n;
                     Ok(())
                 })?;

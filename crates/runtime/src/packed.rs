@@ -9,7 +9,8 @@ use crate::prepare::{self, sized};
 use crate::reserved;
 use crate::task::{Prepared, Work};
 use crate::unplaced;
-use numloom_ir::DType;
+use numloom_ir::view::Order;
+use numloom_ir::{DType, View};
 use numloom_library::{Args, CountTrue, LibraryOp, Nonzero, Pack, RawView, Unpack};
 
 type Result<T> = std::result::Result<T, ExecError>;
@@ -25,6 +26,9 @@ pub fn prepare(work: &Work, op: &Operation, ops: &[Operation]) -> Result<Prepare
     let library: Box<dyn LibraryOp> = match op.kind {
         Kind::Pack => {
             fix_length(work, op, ops, place(1)?)?;
+            if keeps_all(op, place(0)?) {
+                return Ok(Prepared::Done);
+            }
             Box::new(Pack::new())
         }
         Kind::Nonzero => {
@@ -48,6 +52,17 @@ pub fn prepare(work: &Work, op: &Operation, ops: &[Operation]) -> Result<Prepare
 /// Whether devices do this. Simulated ones have no more ways than GPUs.
 fn able(op: &Operation) -> bool {
     reserved::devices() > 0 && gpu_library::can_pack(op)
+}
+
+/// Whether the mask has kept all of an array that nobody reads after this, whose memory the result then has.
+fn keeps_all(op: &Operation, x: &Place) -> bool {
+    let [out] = &op.outs[..] else { return false };
+    // In C order, in which what is kept lies.
+    let whole = x.view == View::dense(x.view.dtype, &x.view.shape, Order::C);
+    reserved::devices() == 0
+        && whole
+        && out.store.nbytes() == x.store.nbytes()
+        && out.store.inherit(&x.store, op.name(), op.at)
 }
 
 fn internal(op: &Operation, message: &str) -> ExecError {
