@@ -478,3 +478,15 @@ def test_what_is_not_finite_goes_on_into_the_factor(dtype):
         agree(numloom.linalg.slogdet(numloom.array(a))[0], numpy.linalg.slogdet(numpy.array(a))[0])
     with pytest.raises(numpy.linalg.LinAlgError):
         numloom.linalg.cholesky(numloom.array([[1, 2], [2, 1]], dtype)).tolist()
+
+
+@pytest.mark.parametrize("shape, at", [((2, 2), (0, 0)), ((3, 3), (1, 1)), ((5, 3), (2, 2)), ((3, 5), (0, 1)),
+                                       ((4, 4), (0, 3)), ((40, 40), (3, 20)), ((3, 3), (2, 0)), ((100, 30), (50, 10))])  # fmt: skip
+@pytest.mark.parametrize("dtype", "fd")
+def test_nan_reaches_all_of_r_that_is_computed_from_it(shape, at, dtype):
+    a = numpy.random.default_rng(3).random(shape).astype(dtype)
+    a[at] = numpy.nan
+    for mode in ("r", "reduced", "complete"):
+        agree(lambda np, x, mode=mode: np.isnan(np.linalg.qr(x, mode=mode)[-1 if mode != "r" else ...]), a)
+    r, got = numpy.linalg.qr(a, mode="r"), numloom.linalg.qr(numloom.asarray(a), mode="r")
+    numpy.testing.assert_allclose(numpy.asarray(got), r, rtol=1e-3 if dtype == "f" else 1e-9, atol=1e-5)

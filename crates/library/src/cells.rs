@@ -14,12 +14,12 @@ const BLOCK: usize = 256;
 /// Extremes that are kept side by side.
 const ABREAST: usize = 32;
 
-/// Deals a run out to cells by way of `spare`, and answers where each of them ends, and how many there are: no cell has all
+/// Deals a run out to cells in `spare`, and answers where each of them ends, and how many there are: no cell has all
 /// of it. Nothing if all are alike.
 ///
 /// # Safety
 /// The spare has room for the run, which is not empty.
-pub unsafe fn deal(run: &mut [i64], spare: *mut i64) -> Option<([u32; MOST], usize)> {
+pub unsafe fn deal(run: &[i64], spare: *mut i64) -> Option<([u32; MOST], usize)> {
     let (low, high) = extremes(run);
     if low == high {
         return None;
@@ -46,7 +46,6 @@ pub unsafe fn deal(run: &mut [i64], spare: *mut i64) -> Option<([u32; MOST], usi
             *at += 1;
         }
     }
-    std::ptr::copy_nonoverlapping(spare, run.as_mut_ptr(), run.len());
     Some((next, cells))
 }
 

@@ -3,22 +3,18 @@
 //! it is full.
 
 use crate::LibraryError;
-use crate::scratch::Buffer;
+use crate::scratch::{Buffer, OwnRoom};
 use numloom_loops::{stream_lines, streamed};
 use std::marker::PhantomData;
-use std::mem::MaybeUninit;
 
 /// Runs at most.
 pub const RUNS: usize = 256;
 /// Bytes of a line.
 const LINE: usize = 64;
 
-#[repr(align(64))]
-struct Lines<const BYTES: usize>([[MaybeUninit<u8>; BYTES]; RUNS]);
-
-/// Elements on their way to runs of an array, for each of which so many bytes are collected, one line or two.
+/// Elements on their way to runs of an array, for each of which so many bytes are collected, some lines.
 pub struct Combining<T, const BYTES: usize> {
-    lines: Lines<BYTES>,
+    lines: OwnRoom,
     stream: unsafe fn(*const u8, *mut u8, usize),
     /// Places of elements are counted from here, a multiple of what is collected.
     to: *mut T,
@@ -32,21 +28,21 @@ impl<T: Copy, const BYTES: usize> Combining<T, BYTES> {
     const EACH: usize = BYTES / Self::SIZE;
 
     /// Runs of the array `to` that begin at the elements `starts`.
-    pub fn new(to: *mut T, starts: &[usize]) -> Self {
+    pub fn new(to: *mut T, starts: &[usize]) -> Result<Self, LibraryError> {
         const { assert!(LINE.is_multiple_of(Self::SIZE) && BYTES.is_multiple_of(LINE)) };
+        const { assert!(RUNS * BYTES <= OwnRoom::BYTES) };
         debug_assert!(starts.len() <= RUNS && to.is_aligned());
         let before = to as usize % BYTES / Self::SIZE;
         let mut first = [0; RUNS];
         first.iter_mut().zip(starts).for_each(|(first, &start)| *first = start + before);
-        Combining {
-            // SAFETY: bytes that need not be there yet.
-            lines: unsafe { MaybeUninit::uninit().assume_init() },
+        Ok(Combining {
+            lines: OwnRoom::take()?,
             stream: stream_lines(),
             to: to.wrapping_sub(before),
             next: first,
             first,
             runs: starts.len(),
-        }
+        })
     }
 
     /// # Safety
@@ -55,22 +51,27 @@ impl<T: Copy, const BYTES: usize> Combining<T, BYTES> {
     pub unsafe fn put(&mut self, run: u8, value: T) {
         let run = run as usize;
         let at = self.next[run];
-        (self.lines.0.as_mut_ptr().add(run) as *mut T).add(at % Self::EACH).write(value);
+        self.collected(run).add(at % Self::EACH).write(value);
         self.next[run] = at + 1;
         if (at + 1).is_multiple_of(Self::EACH) {
             self.write(run);
         }
     }
 
+    /// What is collected for a run.
+    #[inline(always)]
+    unsafe fn collected(&self, run: usize) -> *mut T {
+        self.lines.as_ptr::<[u8; BYTES]>().add(run).cast()
+    }
+
     /// Writes what was collected for a run that is full.
     #[inline(always)]
     unsafe fn write(&self, run: usize) {
-        let from = self.lines.0.as_ptr().add(run) as *const T;
         let begin = self.next[run] - Self::EACH;
         if begin < self.first[run] {
             return self.write_some(run);
         }
-        (self.stream)(from as *const u8, self.to.wrapping_add(begin) as *mut u8, BYTES / LINE);
+        (self.stream)(self.collected(run) as *const u8, self.to.wrapping_add(begin) as *mut u8, BYTES / LINE);
     }
 
     /// The same for a run that is not, or began in the middle.
@@ -79,7 +80,7 @@ impl<T: Copy, const BYTES: usize> Combining<T, BYTES> {
     unsafe fn write_some(&self, run: usize) {
         let end = self.next[run];
         let begin = ((end - 1) / Self::EACH * Self::EACH).max(self.first[run]);
-        let from = (self.lines.0.as_ptr().add(run) as *const T).add(begin % Self::EACH);
+        let from = self.collected(run).add(begin % Self::EACH);
         std::ptr::copy_nonoverlapping(from, self.to.wrapping_add(begin), end - begin);
     }
 
@@ -221,7 +222,7 @@ mod tests {
             let mut got = vec![T::default(); n + 20];
             // SAFETY: the runs lie behind each other inside of the array.
             unsafe {
-                let mut dealt = Combining::<T, BYTES>::new(got.as_mut_ptr().add(3), &starts[..runs]);
+                let mut dealt = Combining::<T, BYTES>::new(got.as_mut_ptr().add(3), &starts[..runs]).unwrap();
                 (0..n).for_each(|i| dealt.put(run_of(i) as u8, value(i)));
                 dealt.finish();
             }

@@ -206,7 +206,7 @@ impl Dealt {
         let places = self.places.get::<P>(n)?;
         let mut own = [P::new(0); BLOCK];
         if size_of::<T>() == 0 {
-            let mut dealt = Combining::<P, 64>::new(places.add(range.start), firsts);
+            let mut dealt = Combining::<P, 64>::new(places.add(range.start), firsts)?;
             indexed.offsets(range, |_, offsets| {
                 dealing.split(offsets, &mut buckets, Some(&mut own));
                 for i in 0..offsets.len() {

@@ -1,10 +1,25 @@
 //! Merging sorted runs, in pieces that can be made independently of each other.
 
+/// Writes what so many records become, to the same memory or apart from it.
+pub type Becomes<R> = unsafe fn(*const R, usize, *mut R);
+
 /// What a sort moves around. `less` is a strict weak order.
 pub trait Record: Copy + Send + Sync + 'static {
     fn less(&self, other: &Self) -> bool;
     /// Sorts a run; keeps the order of equals if `stable`.
     fn sort(run: &mut [Self], stable: bool);
+
+    /// Sorts a run and puts what each record becomes in its place.
+    ///
+    /// # Safety
+    /// `becomes` may write as many elements as it is told where it is told, and those are of the records' size.
+    unsafe fn sort_as(run: &mut [Self], becomes: Becomes<Self>)
+    where
+        Self: Sized,
+    {
+        Self::sort(run, false);
+        becomes(run.as_ptr(), run.len(), run.as_mut_ptr());
+    }
 
     fn compare(&self, other: &Self) -> std::cmp::Ordering {
         if self.less(other) {

@@ -21,8 +21,12 @@ pub(crate) unsafe fn sort_dense<T: Keyed>(from: *const T, n: usize, to: *mut T) 
     }
     let keys = to.cast::<T::Key>();
     each(from, n, keys, T::key);
-    T::Key::sort(std::slice::from_raw_parts_mut(keys, n), false);
-    each(keys, n, to, T::from_key);
+    T::Key::sort_as(std::slice::from_raw_parts_mut(keys, n), elements::<T>);
+}
+
+/// The elements that keys belong to.
+unsafe fn elements<T: Keyed>(keys: *const T::Key, n: usize, to: *mut T::Key) {
+    each(keys, n, to.cast::<T>(), T::from_key);
 }
 
 /// What each of `n` elements becomes.

@@ -2,8 +2,11 @@
 
 #[cfg(target_arch = "x86_64")]
 use crate::cells;
+use crate::merge::Becomes;
 #[cfg(target_arch = "x86_64")]
 use crate::network::{by_32, by_64};
+#[cfg(target_arch = "x86_64")]
+use crate::scratch::OwnRoom;
 #[cfg(target_arch = "x86_64")]
 use std::mem::MaybeUninit;
 use std::ops::Range;
@@ -37,9 +40,6 @@ fn spread<T: Copy>(mut run: &mut [T], counts: &[usize], value: impl Fn(usize) ->
     }
 }
 
-/// Bytes of the room that parts of a run are moved through, if they fit in there.
-#[cfg(target_arch = "x86_64")]
-const SPARE: usize = 3 << 16;
 /// Elements that a pivot is chosen from.
 #[cfg(target_arch = "x86_64")]
 const SAMPLE: usize = 15;
@@ -63,8 +63,8 @@ macro_rules! vector_sorts {
         #[cfg(target_arch = "x86_64")]
         #[target_feature(enable = "avx512f,popcnt")]
         unsafe fn $long(run: &mut [$t]) {
-            let mut spare = [const { MaybeUninit::uninit() }; SPARE / size_of::<$t>()];
-            $recurse(run, 2 * run.len().ilog2(), &mut spare)
+            let Ok(mut room) = OwnRoom::take() else { return run.sort_unstable() };
+            $recurse(run, 2 * run.len().ilog2(), spare_of(&mut room))
         }
 
         #[cfg(target_arch = "x86_64")]
@@ -226,6 +226,12 @@ macro_rules! vector_sorts {
         }
     )*};
 }
+/// The room that parts of a run are moved through, if they fit in there.
+#[cfg(target_arch = "x86_64")]
+unsafe fn spare_of<T>(room: &mut OwnRoom) -> &mut [MaybeUninit<T>] {
+    std::slice::from_raw_parts_mut(room.as_ptr(), OwnRoom::BYTES / size_of::<T>())
+}
+
 vector_sorts! {
     sort_32, None::<unsafe fn(&mut [i32], u32, &mut [MaybeUninit<i32>])>, long_32, recurse_32, pivot_32, partition_32, apart_32, by_32, i32, u16, _mm512_loadu_epi32, _mm512_set1_epi32, _mm512_cmplt_epi32_mask,
         _mm512_cmple_epi32_mask, _mm512_maskz_compress_epi32, _mm512_maskz_expand_epi32, _mm512_or_si512;
@@ -233,15 +239,65 @@ vector_sorts! {
         _mm512_cmple_epi64_mask, _mm512_maskz_compress_epi64, _mm512_maskz_expand_epi64, _mm512_or_si512;
 }
 
+/// Sorts a run and writes what it becomes.
+///
+/// # Safety
+/// As for `Record::sort_as`.
+pub unsafe fn sort_64_as(run: &mut [i64], becomes: Becomes<i64>) {
+    #[cfg(target_arch = "x86_64")]
+    if (cells::LEAST..=OwnRoom::BYTES / size_of::<i64>()).contains(&run.len())
+        && is_x86_feature_detected!("avx512f")
+        && is_x86_feature_detected!("popcnt")
+        && let Ok(mut room) = OwnRoom::take()
+    {
+        return become_by_cells(run, 2 * run.len().ilog2(), spare_of(&mut room), becomes);
+    }
+    sort_64(run);
+    becomes(run.as_ptr(), run.len(), run.as_mut_ptr());
+}
+
 /// Sorts a run that fits in the spare. Of 32-bit integers a vector has twice as many, and to divide them by pivots takes
 /// half as long.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,popcnt")]
 unsafe fn by_cells(run: &mut [i64], depth: u32, spare: &mut [MaybeUninit<i64>]) {
-    let Some((ends, cells)) = cells::deal(run, spare.as_mut_ptr() as *mut i64) else { return };
+    become_by_cells(run, depth, spare, |from, n, to| std::ptr::copy(from, to, n))
+}
+
+/// Elements that are still in the first-level cache when they are moved back.
+#[cfg(target_arch = "x86_64")]
+const MOVED: usize = 1 << 10;
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,popcnt")]
+unsafe fn become_by_cells(run: &mut [i64], depth: u32, spare: &mut [MaybeUninit<i64>], becomes: Becomes<i64>) {
+    let (to, n, from) = (run.as_mut_ptr(), run.len(), spare.as_mut_ptr() as *mut i64);
+    let Some((ends, cells)) = cells::deal(run, from) else { return becomes(to, n, to) };
+    let ends = &ends[..cells];
+    // Those that are too large for the network wait until the spare is free.
+    let is_large = |len: usize| len > by_64::MOST;
+    let (mut begin, mut moved, mut any_large) = (0, 0, false);
+    for end in ends.iter().map(|&end| end as usize) {
+        let large = is_large(end - begin);
+        if large || begin - moved >= MOVED {
+            becomes(from.add(moved), begin - moved, to.add(moved));
+            moved = begin;
+        }
+        if large {
+            std::ptr::copy_nonoverlapping(from.add(begin), to.add(begin), end - begin);
+            (moved, any_large) = (end, true);
+        } else {
+            by_64::sort(std::slice::from_raw_parts_mut(from.add(begin), end - begin));
+        }
+        begin = end;
+    }
+    becomes(from.add(moved), n - moved, to.add(moved));
     let mut begin = 0;
-    for end in ends[..cells].iter().map(|&end| end as usize) {
-        recurse_64(&mut run[begin..end], depth, spare);
+    for end in ends.iter().map(|&end| end as usize).take_while(|_| any_large) {
+        if is_large(end - begin) {
+            recurse_64(&mut run[begin..end], depth, spare);
+            becomes(to.add(begin), end - begin, to.add(begin));
+        }
         begin = end;
     }
 }
@@ -343,6 +399,23 @@ mod tests {
                 want.sort_unstable();
                 count_8(&mut bytes);
                 assert_eq!(bytes, want);
+            }
+        }
+    }
+
+    #[test]
+    fn every_sorted_element_becomes_what_it_is_to_be_once() {
+        unsafe fn one_more(from: *const i64, n: usize, to: *mut i64) {
+            (0..n).for_each(|i| to.add(i).write((*from.add(i)).wrapping_add(1)));
+        }
+        for n in [0, 1, 300, 2047, 2048, 4099, 16_385, 49_152, 49_153] {
+            for mut case in cases(n) {
+                let mut want = case.clone();
+                want.sort_unstable();
+                want.iter_mut().for_each(|v| *v = v.wrapping_add(1));
+                // SAFETY: it writes where it is told.
+                unsafe { sort_64_as(&mut case, one_more) };
+                assert_eq!(case, want);
             }
         }
     }

@@ -2,6 +2,7 @@
 
 use crate::LibraryError;
 use std::alloc::{Layout, alloc, dealloc};
+use std::cell::Cell;
 use std::sync::OnceLock;
 
 const LINE: usize = 64;
@@ -43,24 +44,28 @@ unsafe impl Send for Buffer {}
 unsafe impl Sync for Buffer {}
 
 impl Buffer {
+    fn layout<T>(n: usize) -> Result<Layout, LibraryError> {
+        const { assert!(align_of::<T>() <= LINE) };
+        let bytes = n.checked_mul(size_of::<T>()).map(|bytes| bytes.max(1));
+        bytes.and_then(|bytes| Layout::from_size_align(bytes, LINE).ok()).ok_or_else(|| no_scratch(n))
+    }
+
     /// Room for `n` values of `T`, or NumPy's words for an allocation that failed.
     pub fn new<T>(n: usize) -> Result<Buffer, LibraryError> {
-        let fail = || LibraryError::Memory(format!("Unable to allocate scratch for {n} elements"));
-        let bytes = n.checked_mul(size_of::<T>()).ok_or_else(fail)?.max(1);
-        const { assert!(align_of::<T>() <= LINE) };
-        let layout = Layout::from_size_align(bytes, LINE).map_err(|_| fail())?;
-        if bytes >= BORROWED
+        let layout = Buffer::layout::<T>(n)?;
+        if layout.size() >= BORROWED
             && let Some(&lender) = LENDER.get()
-            && let Some(ptr) = (lender.take)(bytes)
+            && let Some(ptr) = (lender.take)(layout.size())
         {
             return Ok(Buffer { ptr, layout, lender: Some(lender) });
         }
+        Buffer::not_borrowed(layout).ok_or_else(|| no_scratch(n))
+    }
+
+    fn not_borrowed(layout: Layout) -> Option<Buffer> {
         // SAFETY: the layout has a size of at least one.
         let ptr = unsafe { alloc(layout) };
-        if ptr.is_null() {
-            return Err(fail());
-        }
-        Ok(Buffer { ptr, layout, lender: None })
+        (!ptr.is_null()).then_some(Buffer { ptr, layout, lender: None })
     }
 
     pub fn as_ptr<T>(&self) -> *mut T {
@@ -79,12 +84,46 @@ impl Drop for Buffer {
     }
 }
 
+fn no_scratch(elements: usize) -> LibraryError {
+    LibraryError::Memory(format!("Unable to allocate scratch for {elements} elements"))
+}
+
+thread_local! {
+    static OWN: Cell<Option<Buffer>> = const { Cell::new(None) };
+}
+
+/// Room that a thread keeps for whoever needs some that is in its caches: it would be much for a stack, which may be small.
+pub struct OwnRoom(Option<Buffer>);
+
+impl OwnRoom {
+    pub const BYTES: usize = 3 << 17;
+
+    pub fn take() -> Result<OwnRoom, LibraryError> {
+        let kept = OWN.try_with(Cell::take).ok().flatten();
+        let layout = Buffer::layout::<u8>(OwnRoom::BYTES)?;
+        kept.or_else(|| Buffer::not_borrowed(layout))
+            .map(|b| OwnRoom(Some(b)))
+            .ok_or_else(|| no_scratch(OwnRoom::BYTES))
+    }
+
+    pub fn as_ptr<T>(&self) -> *mut T {
+        self.0.as_ref().map_or(std::ptr::null_mut(), Buffer::as_ptr)
+    }
+}
+
+impl Drop for OwnRoom {
+    fn drop(&mut self) {
+        let buffer = self.0.take();
+        let _ = OWN.try_with(|own| own.set(buffer));
+    }
+}
+
 impl Scratch {
     /// The start of `n` values of `T`; the same on every call, so `n` must be too.
     pub fn get<T>(&self, n: usize) -> Result<*mut T, LibraryError> {
         match self.buffer.get_or_init(|| Buffer::new::<T>(n).ok()) {
             Some(buffer) if buffer.layout.size() >= n * size_of::<T>() => Ok(buffer.as_ptr()),
-            _ => Err(LibraryError::Memory(format!("Unable to allocate scratch for {n} elements"))),
+            _ => Err(no_scratch(n)),
         }
     }
 }

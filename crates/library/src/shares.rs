@@ -21,6 +21,10 @@ const MOST_CHUNKS: usize = 32;
 /// Elements of a share, which is sorted in the second-level cache.
 const SHARE: usize = 1 << 15;
 
+/// Bytes that are collected for a share before they are written. Whether there are so many is guessed wrong every time
+/// there are, and with fewer that is more often.
+const COLLECTED: usize = 512;
+
 /// What is kept between the phases.
 #[derive(Default)]
 pub struct Shares {
@@ -136,7 +140,8 @@ impl Shares {
             3 => {
                 let starts = (*counts.add(part)).map(|start| start as usize);
                 // As they are: that they become keys a share at a time takes vectors.
-                let mut dealt = Combining::<T, 512>::new(self.keys_of::<T>(cut, lane)?.cast::<T>(), &starts[..shares]);
+                let to = self.keys_of::<T>(cut, lane)?.cast::<T>();
+                let mut dealt = Combining::<T, COLLECTED>::new(to, &starts[..shares])?;
                 blocks::<T>(&lane.from, range, |block, _| {
                     division.number(block, &mut numbers);
                     for i in 0..block.len() {

@@ -3,7 +3,7 @@
 
 use crate::division::Divided;
 use crate::element::{Complex32, Complex64, Element, Truth};
-use crate::merge::Record;
+use crate::merge::{Becomes, Record};
 use crate::quicksort;
 use half::f16;
 
@@ -276,11 +276,12 @@ element_records!(Complex32, Complex64);
 
 /// Equal integers cannot be told apart: every sort of them is stable.
 macro_rules! integer_records {
-    ($($t:ty, $sort:expr;)*) => {$(
+    ($($t:ty, $sort:expr $(, $sort_as:expr)?;)*) => {$(
         impl Record for $t {
             #[inline(always)]
             fn less(&self, other: &Self) -> bool { self < other }
             fn sort(run: &mut [Self], _stable: bool) { $sort(run) }
+            $(unsafe fn sort_as(run: &mut [Self], becomes: Becomes<Self>) { $sort_as(run, becomes) })?
         }
     )*};
 }
@@ -288,7 +289,7 @@ integer_records! {
     i8, quicksort::count_8;
     i16, quicksort::count_16;
     i32, quicksort::sort_32;
-    i64, quicksort::sort_64;
+    i64, quicksort::sort_64, quicksort::sort_64_as;
     i128, <[i128]>::sort_unstable;
 }
 

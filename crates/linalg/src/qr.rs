@@ -12,14 +12,21 @@ use faer::linalg::qr::no_pivoting::factor::{qr_in_place, qr_in_place_scratch, re
 use faer::{Conj, Mat, Par, c64};
 use numloom_library::LibraryError;
 
-/// The reflections below the diagonal with R above it, and their coefficients block by block.
-fn reflect<T: Field>(mut a: Mat<T>, par: Par) -> (Mat<T>, Mat<T>) {
+/// The reflections below the diagonal with R above it, and their coefficients block by block; and whether all of the
+/// matrix was finite.
+fn reflect<T: Field>(mut a: Mat<T>, par: Par) -> (Mat<T>, Mat<T>, bool) {
     let (m, n) = a.shape();
+    let spoilt: Vec<usize> = (0..n).filter(|&j| !is_finite(a.as_ref().subcols(j, 1))).collect();
     let block = recommended_block_size::<T>(m, n).max(1);
     let mut coefficients = Mat::<T>::zeros(block, m.min(n));
     let mut memory = MemBuffer::new(qr_in_place_scratch::<T>(m, n, block, par, Default::default()));
     qr_in_place(a.as_mut(), coefficients.as_mut(), par, MemStack::new(&mut memory), Default::default());
-    (a, coefficients)
+    // A reflection of what is not finite would come out as none at all.
+    for j in spoilt.first().map_or(n, |&first| first)..n {
+        let from = if spoilt.contains(&j) { 0 } else { spoilt[0] };
+        (from..m.min(j + 1)).for_each(|i| a[(i, j)] = T::from_parts(f64::NAN, 0.0));
+    }
+    (a, coefficients, spoilt.is_empty())
 }
 
 unsafe fn store_r<T: Field>(factors: &Mat<T>, view: &numloom_library::RawView) {
@@ -40,10 +47,7 @@ pub unsafe fn qr(call: &Call<'_>) -> Result<(), LibraryError> {
         return Ok(());
     }
     typed!(call.outs[0].dtype, T => {
-        let a = load::<T>(&call.ins[0]);
-        // A reflection of what is not finite would come out as none at all.
-        let finite = is_finite(a.as_ref());
-        let (factors, coefficients) = reflect(a, call.par);
+        let (factors, coefficients, finite) = reflect(load::<T>(&call.ins[0]), call.par);
         let (m, columns) = rows_and_columns(&call.outs[0]);
         let mut q = Mat::<T>::identity(m, columns);
         if coefficients.ncols() > 0 {
@@ -76,7 +80,7 @@ pub unsafe fn r_only(call: &Call<'_>) -> Result<(), LibraryError> {
         return Ok(());
     }
     typed!(call.outs[0].dtype, T => {
-        let (factors, _) = reflect(load::<T>(&call.ins[0]), call.par);
+        let (factors, ..) = reflect(load::<T>(&call.ins[0]), call.par);
         store_r(&factors, &call.outs[0]);
         Ok(())
     })
