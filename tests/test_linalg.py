@@ -480,8 +480,11 @@ def test_what_is_not_finite_goes_on_into_the_factor(dtype):
         numloom.linalg.cholesky(numloom.array([[1, 2], [2, 1]], dtype)).tolist()
 
 
-@pytest.mark.parametrize("shape, at", [((2, 2), (0, 0)), ((3, 3), (1, 1)), ((5, 3), (2, 2)), ((3, 5), (0, 1)),
-                                       ((4, 4), (0, 3)), ((40, 40), (3, 20)), ((3, 3), (2, 0)), ((100, 30), (50, 10))])  # fmt: skip
+@pytest.mark.parametrize(
+    "shape, at",
+    [((2, 2), (0, 0)), ((3, 3), (1, 1)), ((5, 3), (2, 2)), ((3, 5), (0, 1))]
+    + [((4, 4), (0, 3)), ((40, 40), (3, 20)), ((3, 3), (2, 0)), ((100, 30), (50, 10))],
+)
 @pytest.mark.parametrize("dtype", "fd")
 def test_nan_reaches_all_of_r_that_is_computed_from_it(shape, at, dtype):
     a = numpy.random.default_rng(3).random(shape).astype(dtype)
@@ -490,3 +493,25 @@ def test_nan_reaches_all_of_r_that_is_computed_from_it(shape, at, dtype):
         agree(lambda np, x, mode=mode: np.isnan(np.linalg.qr(x, mode=mode)[-1 if mode != "r" else ...]), a)
     r, got = numpy.linalg.qr(a, mode="r"), numloom.linalg.qr(numloom.asarray(a), mode="r")
     numpy.testing.assert_allclose(numpy.asarray(got), r, rtol=1e-3 if dtype == "f" else 1e-9, atol=1e-5)
+
+
+def out_of_balance():
+    rng = numpy.random.default_rng(8)
+    upper = numpy.triu(rng.random((6, 6)))
+    reducible = rng.random((6, 6))
+    reducible[[1, 3]] *= numpy.eye(6)[[1, 3]]
+    scaled = numpy.array([[1, 1e8, 0], [1e-8, 2, 1e8], [0, 1e-8, 3]])
+    jordan = numpy.eye(5) + numpy.eye(5, k=1)
+    return [numpy.tri(5), upper, upper.T, upper[::-1, ::-1], jordan, jordan.T, reducible, reducible.T, scaled,
+            numpy.eye(4)[[2, 0, 3, 1]], upper.T + 1j * upper.T, numpy.zeros((3, 3))]  # fmt: skip
+
+
+@pytest.mark.parametrize("a", out_of_balance())
+def test_eigenvalues_that_can_be_read_off_are(a):
+    """A triangle with one eigenvalue several times has them to a few digits only, unless it is seen to be one."""
+    w = numpy.linalg.eigvals(a)
+    ours, vectors = (numpy.asarray(x) for x in numloom.linalg.eig(numloom.array(a)))
+    assert ours.dtype == w.dtype and numpy.asarray(numloom.linalg.eigvals(numloom.array(a))).dtype == w.dtype
+    numpy.testing.assert_allclose(numpy.sort_complex(ours), numpy.sort_complex(w), rtol=1e-12, atol=1e-14)
+    numpy.testing.assert_allclose(a @ vectors, vectors * ours, atol=1e-12 * max(1, numpy.abs(a).max()))
+    numpy.testing.assert_allclose(numpy.linalg.norm(vectors, axis=0), 1)

@@ -17,7 +17,9 @@ from .oracle import MODULE, agree, np
 
 
 def start(code: str, **kwargs) -> subprocess.Popen:
-    code = f"import {MODULE} as np\n" + textwrap.dedent(code)
+    # What is started in the background of a shell ignores Ctrl-C, and so do its children.
+    heard = "import signal\nsignal.signal(signal.SIGINT, signal.default_int_handler)\n"
+    code = f"{heard}import {MODULE} as np\n" + textwrap.dedent(code)
     return subprocess.Popen(
         [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **kwargs
     )

@@ -1,7 +1,8 @@
 //! Eigenvalues and vectors of any square matrix, as complex numbers.
 
+use crate::balance::balance;
 use crate::batch::Call;
-use crate::matrix::{failed, load, store, store_run};
+use crate::matrix::{Field, failed, load, store, store_run};
 use crate::scale;
 use faer::diag::Diag;
 use faer::dyn_stack::{MemBuffer, MemStack};
@@ -11,23 +12,38 @@ use numloom_library::{LibraryError, RawView};
 
 pub const NOT_CONVERGED: &str = "Eigenvalues did not converge";
 
-unsafe fn decompose(a: &RawView, vectors: bool, par: Par) -> Result<(Vec<c64>, Option<Mat<c64>>), LibraryError> {
+unsafe fn decompose(a: &RawView, vectors: bool, par: Par) -> Result<Found, LibraryError> {
     let (e, found) = if a.dtype.is_complex() {
         let mut a = load(a);
-        (scale::moderate(&mut a), complex(&a, vectors, par)?)
+        (scale::moderate(&mut a), balanced(a, |a| complex(a, vectors, par))?)
     } else {
         let mut a = load(a);
-        (scale::moderate(&mut a), real(&a, vectors, par)?)
+        (scale::moderate(&mut a), balanced(a, |a| real(a, vectors, par))?)
     };
     let (values, vectors) = found;
     Ok((values.into_iter().map(|x| scale::moved(x, e)).collect(), vectors))
+}
+
+type Found = (Vec<c64>, Option<Mat<c64>>);
+
+fn balanced<T: Field>(
+    mut a: Mat<T>,
+    decompose: impl FnOnce(&Mat<T>) -> Result<Found, LibraryError>,
+) -> Result<Found, LibraryError> {
+    let balance = balance(&mut a);
+    let (values, mut vectors) = decompose(&a)?;
+    if let Some(vectors) = &mut vectors {
+        balance.undo(vectors);
+        normalise(vectors);
+    }
+    Ok((values, vectors))
 }
 
 fn kind(vectors: bool) -> ComputeEigenvectors {
     if vectors { ComputeEigenvectors::Yes } else { ComputeEigenvectors::No }
 }
 
-fn complex(a: &Mat<c64>, vectors: bool, par: Par) -> Result<(Vec<c64>, Option<Mat<c64>>), LibraryError> {
+fn complex(a: &Mat<c64>, vectors: bool, par: Par) -> Result<Found, LibraryError> {
     let n = a.nrows();
     let mut values = Diag::<c64>::zeros(n);
     let mut right = vectors.then(|| Mat::<c64>::zeros(n, n));
@@ -38,13 +54,10 @@ fn complex(a: &Mat<c64>, vectors: bool, par: Par) -> Result<(Vec<c64>, Option<Ma
     if evd_cplx(a.as_ref(), values.as_mut(), None, room, par, stack, Default::default()).is_err() {
         return failed(NOT_CONVERGED);
     }
-    if let Some(right) = &mut right {
-        normalise(right);
-    }
     Ok((values.column_vector().iter().copied().collect(), right))
 }
 
-fn real(a: &Mat<f64>, vectors: bool, par: Par) -> Result<(Vec<c64>, Option<Mat<c64>>), LibraryError> {
+fn real(a: &Mat<f64>, vectors: bool, par: Par) -> Result<Found, LibraryError> {
     let n = a.nrows();
     let (mut re, mut im) = (Diag::<f64>::zeros(n), Diag::<f64>::zeros(n));
     let mut packed = vectors.then(|| Mat::<f64>::zeros(n, n));
@@ -56,11 +69,7 @@ fn real(a: &Mat<f64>, vectors: bool, par: Par) -> Result<(Vec<c64>, Option<Mat<c
         return failed(NOT_CONVERGED);
     }
     let values: Vec<c64> = (0..n).map(|i| c64::new(re.column_vector()[i], im.column_vector()[i])).collect();
-    let right = packed.map(|p| {
-        let mut right = unpacked(p.as_ref(), &values);
-        normalise(&mut right);
-        right
-    });
+    let right = packed.map(|p| unpacked(p.as_ref(), &values));
     Ok((values, right))
 }
 

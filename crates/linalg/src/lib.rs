@@ -1,6 +1,7 @@
 //! Dense linear algebra as library operations: one row of `ROWS` each. The numbers are `faer`'s; this crate says how
 //! batches are cut into tiles, how matrices get in and out of views, and how one large matrix uses several workers.
 
+mod balance;
 mod batch;
 mod cholesky;
 mod complex_qr;
