@@ -166,6 +166,9 @@ def histogramdd(sample: Any, bins: Any = 10, range: Any = None, density: Any = N
         if weights.shape != columns[0].shape or weights.dtype.kind == "c":
             raise Unsupported("an error that NumPy words")
         weights = weights.astype(numpy.float64, copy=False)
+    # As the columns of one array.
+    common = numpy.result_type(*{c.dtype for c in columns})
+    columns = [c.astype(common, copy=False) for c in columns]
     edges = [_edges_of_column(*given) for given in zip(columns, each, ranges)]
     if math.prod(len(e) + 1 for e in edges) > _MOST_BINS:
         raise Unsupported("more bins than there is room for on every core")

@@ -193,6 +193,8 @@ def _shares(q: Any, hundred: bool) -> tuple[Host, bool]:
     made = numpy.asanyarray(numpy.true_divide(q, 100) if hundred else q)
     if made.ndim > 2 or made.dtype.kind not in "iuf" or not (made.size == 0 or (made.min() >= 0 and made.max() <= 1)):
         raise Unsupported("an error that NumPy words")
+    if made.dtype == numpy.uint64:
+        raise Unsupported("places that NumPy's arithmetic makes floats")
     return made, weak
 
 
