@@ -691,3 +691,20 @@ def test_masks_that_keep_all_keep_the_order_and_what_is_still_read():
         print("fine")
     """)
     assert out.strip() == "fine"
+
+
+def test_indices_of_large_arrays_are_looked_at_where_they_select_nothing():
+    out = run("""
+        import numloom as np
+        x = np.zeros((3, 0))
+        def refused(change):
+            try:
+                change()
+                np.sync()
+            except IndexError as e:
+                return "index 3 is out of bounds" in str(e)
+        print(refused(lambda: x.__setitem__(np.arange(70_000) % 4, 1)))
+        x, y = np.zeros((3, 0)), [None]
+        print(refused(lambda: y.__setitem__(0, x[np.arange(70_000) % 4])))
+    """)
+    assert out.split() == ["True", "True"]

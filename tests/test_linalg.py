@@ -515,3 +515,37 @@ def test_eigenvalues_that_can_be_read_off_are(a):
     numpy.testing.assert_allclose(numpy.sort_complex(ours), numpy.sort_complex(w), rtol=1e-12, atol=1e-14)
     numpy.testing.assert_allclose(a @ vectors, vectors * ours, atol=1e-12 * max(1, numpy.abs(a).max()))
     numpy.testing.assert_allclose(numpy.linalg.norm(vectors, axis=0), 1)
+
+
+@pytest.mark.parametrize("size", [1, 1e6, 1e10, 1e-12, 1e-20, 1e-200])
+@pytest.mark.parametrize("n", [6, 64, 129, 150, 161])
+@pytest.mark.parametrize("dtype", "dD")
+def test_eigenvectors_of_matrices_of_any_size(size, n, dtype):
+    """A small number next to the others is one thing, a matrix of small numbers another."""
+    a = numpy.random.default_rng(n).standard_normal((n, n)).astype(dtype)
+    a = a + 1j * a.T if dtype == "D" else a
+    w, v = (numpy.asarray(x) for x in numloom.linalg.eig(numloom.array(a * size)))
+    assert abs(a @ v - v * (w / size)).max() < 1e-11
+    a = a + a.conj().T
+    w, v = (numpy.asarray(x) for x in numloom.linalg.eigh(numloom.array(a * size)))
+    assert abs(a @ v - v * (w / size)).max() < 1e-11
+    values = numpy.asarray(numloom.linalg.eigvalsh(numloom.array(a * size))) / size
+    numpy.testing.assert_allclose(values, numpy.linalg.eigvalsh(a), atol=1e-11)
+
+
+@pytest.mark.parametrize("size", [1e200, 1e-200, 1e-160])
+def test_orthogonal_factors_of_matrices_of_any_size(size):
+    a = numpy.array([[1 + 1j, 2], [3, 4j]])
+    for x in (a, a.real):
+        q, r = (numpy.asarray(f) for f in numloom.linalg.qr(numloom.array(x * size)))
+        numpy.testing.assert_allclose(q.conj().T @ q, numpy.eye(2), atol=1e-14)
+        numpy.testing.assert_allclose(q @ (r / size), x, atol=1e-14)
+
+
+def test_one_right_side_for_a_stack_of_factors():
+    c = numpy.array([numpy.eye(2), 2 * numpy.eye(2)])
+    x = numpy.asarray(numloom.linalg.cho_solve((numloom.array(c), True), [1.0, 2.0]))
+    numpy.testing.assert_allclose(x, [[1, 2], [0.25, 0.5]])
+    c = numpy.array([numpy.eye(3), 2 * numpy.eye(3)])
+    x = numpy.asarray(numloom.linalg.cho_solve((numloom.array(c), True), [1.0, 2.0, 4.0]))
+    numpy.testing.assert_allclose(x, [[1, 2, 4], [0.25, 0.5, 1]])

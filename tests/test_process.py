@@ -329,3 +329,35 @@ def test_forks_in_a_row():
     """)
     )
     assert (code, out) == (0, "61"), err
+
+
+@pytest.mark.parametrize(
+    "read",
+    ["numpy.asarray(y)", "numpy.array(y)", "numpy.float64(y.sum())", "numpy.array([y.sum(), 1])", "memoryview(y)"],
+)
+@pytest.mark.parametrize("handler", ["signal.default_int_handler", "handler"])
+def test_ctrl_c_is_heard_where_numpy_asks_for_the_array(read, handler):
+    """NumPy forgets an exception of the buffer protocol and asks again: what ended the first wait ends the second."""
+    code, out, err = finish(
+        start(f"""
+        import numpy, os, signal, threading, time
+        def handler(*_):
+            raise KeyboardInterrupt
+        signal.signal(signal.SIGINT, {handler})
+        y = np.arange(3_000_000.0)
+        for _ in range(400):
+            y = np.sort(np.sin(y))
+        threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+        begun = time.time()
+        try:
+            {read}
+            time.sleep(2)
+            print("nothing was heard")
+        except KeyboardInterrupt:
+            print(time.time() - begun < 1.5)
+        del y
+        print(float(np.ones(30_000).sum()), flush=True)
+        os._exit(0)
+        """)
+    )
+    assert out.split() == ["True", "30000.0"], (out, err)

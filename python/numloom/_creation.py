@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import functools
 import math
 import operator
 from collections.abc import Callable, Sequence
@@ -73,7 +74,9 @@ def array(object: Any, dtype: Any = None, **settings: Any) -> Any:
 
 
 def _stack(items: Sequence[Any], dtype: Any, ndmin: int) -> ndarray:
-    dtype = result_dtype(*items) if dtype is None else numpy.dtype(dtype)
+    # One after another, as NumPy finds the type of a list: not that of `result_type`.
+    kinds = (item.dtype for item in items)
+    dtype = functools.reduce(numpy.promote_types, kinds) if dtype is None else numpy.dtype(dtype)
     stacked = _core.empty((len(items), *items[0].shape), dtype=dtype)
     for i, item in enumerate(items):
         # A 0-d target is addressed through a one-element slice, so that nothing is read.

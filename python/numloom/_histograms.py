@@ -106,7 +106,7 @@ def _counted(a: ndarray, edges: numpy.ndarray[Any, Any], even: bool, weights: nd
         counts.real = _core.tally(a, bins, own, weights.real.astype(numpy.float64, copy=False))
         counts.imag = _core.tally(a, bins, own, weights.imag.astype(numpy.float64, copy=False))
         return counts
-    if weights.dtype.kind not in "iuf":
+    if weights.dtype.kind not in "iuf" or (not even and weights.dtype.kind != "f" and weights.dtype.itemsize == 8):
         raise Unsupported("weights that NumPy adds up")
     counts = _core.tally(a, bins, own, weights.astype(numpy.float64, copy=False))
     return counts.astype(weights.dtype, copy=False)

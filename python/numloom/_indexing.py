@@ -189,6 +189,15 @@ def select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
     return operand(chosen).astype(kind, order="C", copy=False)
 
 
+def _bounds_that_bind(dtype: numpy.dtype[Any], low: Any, high: Any) -> tuple[Any, Any]:
+    """Without Python's integers that bound nothing of that type: NumPy forgets them, whatever the other bound is."""
+    if dtype.kind in "iu":
+        limits = numpy.iinfo(dtype)
+        low = None if type(low) is int and low <= limits.min else low
+        high = None if type(high) is int and high >= limits.max else high
+    return low, high
+
+
 @native
 def clip(
     a: Any,
@@ -207,6 +216,8 @@ def clip(
         raise Unsupported("an error that NumPy words")
     if kwargs:
         raise Unsupported("a ufunc's arguments")
+    if (type(a_min) is int) != (type(a_max) is int):
+        a_min, a_max = _bounds_that_bind(operand(a).dtype, a_min, a_max)
     return (
         _core.clip(operand(a), a_min, a_max) if out is None else _core.clip(operand(a), a_min, a_max, out=target(out))
     )

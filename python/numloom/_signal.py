@@ -113,6 +113,8 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
     if any(a.dtype.kind not in "biuf" for a in (at, xp)) or fp.dtype.kind not in "biufc":
         raise Unsupported("an error that NumPy words")
     at, xp = at.astype(numpy.float64, copy=False), xp.astype(numpy.float64, copy=False)
+    if fp.dtype.kind != "c" and any(numpy.iscomplexobj(edge) for edge in (left, right)):
+        raise Unsupported("an error that NumPy words")
     fp = fp.astype(numpy.complex128 if fp.dtype.kind == "c" else numpy.float64, copy=False)
     if xp.ndim != 1 or fp.ndim != 1 or xp.shape != fp.shape or xp.size == 0 or period == 0:
         raise Unsupported("an error that NumPy words")

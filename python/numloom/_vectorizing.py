@@ -14,7 +14,7 @@ import numpy
 
 from . import _core
 from ._boxes import boxes
-from ._core import Unsupported, ndarray, to_numpy
+from ._core import Scalar, Unsupported, ndarray, to_numpy
 from ._fallback import direct, native_names, on_host
 from ._joining import concatenate
 from ._operands import operand
@@ -44,13 +44,15 @@ class vectorize(_ORIGINAL):
                 pass
             else:
                 few = math.prod(shape) <= FEW
-                return self._at_once(func, arrays) if few else self._by_blocks(func, arrays, shape)
+                return self._at_once(func, args, arrays) if few else self._by_blocks(func, arrays, shape)
         whole = super()._vectorize_call
         return on_host(lambda *args: whole(func, args), "vectorize", tuple(args), {})
 
-    def _at_once(self, func: Callable[..., Any], arrays: Sequence[ndarray]) -> Any:
-        """NumPy's way, over a few elements: there is nothing to divide."""
-        made = super()._vectorize_call(func, [to_numpy(a) for a in arrays])
+    def _at_once(self, func: Callable[..., Any], args: Sequence[Any], arrays: Sequence[ndarray]) -> Any:
+        """NumPy's way, over a few elements: there is nothing to divide. Its scalars are given to `func` as they are."""
+        hosts = [to_numpy(a) for a in arrays]
+        hosts = [h[()] if isinstance(a, (numpy.generic, Scalar)) else h for a, h in zip(args, hosts)]
+        made = super()._vectorize_call(func, hosts)
         return tuple(map(_taken, made)) if type(made) is tuple else _taken(made)
 
     def _by_blocks(self, func: Callable[..., Any], arrays: list[ndarray], shape: tuple[int, ...]) -> Any:

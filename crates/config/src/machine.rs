@@ -25,6 +25,10 @@ pub struct Domain {
     pub bytes: usize,
 }
 
+/// Addresses for each byte of a pool, where they are limited: it reserves twice its size, and the rest of the process
+/// needs some.
+const ADDRESSES: usize = 3;
+
 impl Machine {
     /// The machine this process runs on.
     pub fn here() -> Machine {
@@ -75,7 +79,10 @@ impl Machine {
 
     /// Bytes this process may use; `None` where nobody says.
     pub fn memory(&self) -> Option<usize> {
-        [self.meminfo("MemTotal"), cgroup::memory(&self.root), self.address_space].into_iter().flatten().min()
+        [self.meminfo("MemTotal"), cgroup::memory(&self.root), self.address_space.map(|bytes| bytes / ADDRESSES)]
+            .into_iter()
+            .flatten()
+            .min()
     }
 
     /// Bytes that nobody uses at the moment.
@@ -140,11 +147,15 @@ fn affinity() -> Option<usize> {
     (written > 0).then(|| mask.iter().map(|word| word.count_ones() as usize).sum())
 }
 
+/// What `ulimit -v` and `ulimit -d` leave to a process.
 fn address_space() -> Option<usize> {
-    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-    // SAFETY: the kernel fills the struct it is given.
-    let done = unsafe { libc::getrlimit(libc::RLIMIT_AS, &mut limit) };
-    (done == 0 && limit.rlim_cur != libc::RLIM_INFINITY).then_some(limit.rlim_cur as usize)
+    let of = |which| {
+        let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+        // SAFETY: the kernel fills the struct it is given.
+        let done = unsafe { libc::getrlimit(which, &mut limit) };
+        (done == 0 && limit.rlim_cur != libc::RLIM_INFINITY).then_some(limit.rlim_cur as usize)
+    };
+    [of(libc::RLIMIT_AS), of(libc::RLIMIT_DATA)].into_iter().flatten().min()
 }
 
 #[cfg(test)]

@@ -92,6 +92,13 @@ fn complex(part: usize) -> DType {
     if part <= 4 { DType::C64 } else { DType::C128 }
 }
 
+/// The type that holds what several hold. Those that are not exact say how much they need before integers are added one
+/// by one: all integers together may need more than any of them.
+pub fn promote_all(dtypes: impl Iterator<Item = DType> + Clone) -> Option<DType> {
+    let inexact = dtypes.clone().filter(|d| d.is_inexact());
+    inexact.chain(dtypes.filter(|d| !d.is_inexact())).reduce(promote)
+}
+
 /// `numpy.can_cast`.
 pub fn can_cast(from: DType, to: DType, casting: Casting) -> bool {
     match casting {

@@ -76,13 +76,13 @@ pub unsafe fn insertion_place(dtype: DType, sorted: Run, value: *const u8, right
 /// The runs are readable memory of `dtype`, and there is room at `to` for a place for each value.
 pub unsafe fn insertion_places(dtype: DType, sorted: Run, values: Run, right: bool, to: *mut i64) -> bool {
     unsafe fn places<T: Keyed>(sorted: Run, values: Run, right: bool, to: *mut i64) {
-        let (mut last, mut at) = (i64::MAX, sorted.len);
+        let (mut last, mut at) = (None, sorted.len);
         for i in 0..values.len {
             let wanted = values.ptr.offset(i as isize * values.step).cast::<T>().read_unaligned().rank();
             // Values often come in order: then what lies before the last one's place need not be looked at.
-            let (low, high) = if last <= wanted { (at, sorted.len) } else { (0, at) };
+            let (low, high) = if last.is_some_and(|last| last <= wanted) { (at, sorted.len) } else { (0, at) };
             at = place::<T>(sorted, wanted, right, low, high);
-            last = wanted;
+            last = Some(wanted);
             to.add(i).write(at as i64);
         }
     }
@@ -135,6 +135,16 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn the_largest_integer_comes_before_its_equals() {
+        let (sorted, values) = ([3u64, u64::MAX, u64::MAX], [u64::MAX, 3, u64::MAX]);
+        let run = |xs: &[u64]| Run { ptr: xs.as_ptr().cast(), step: 8, len: xs.len() };
+        let mut places = [9i64; 3];
+        // SAFETY: a place for each value.
+        assert!(unsafe { insertion_places(DType::U64, run(&sorted), run(&values), false, places.as_mut_ptr()) });
+        assert_eq!(places, [1, 0, 1]);
     }
 
     #[test]

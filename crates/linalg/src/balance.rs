@@ -68,7 +68,7 @@ impl Balance {
 
     fn scale<T: Field>(&mut self, a: &mut Mat<T>) {
         let (n, rest) = (a.nrows(), self.low..self.high);
-        // Their squares are numbers: the matrix is moderate.
+        // Their squares are numbers: the matrix is near one.
         let square = |x: T| x.parts().0 * x.parts().0 + x.parts().1 * x.parts().1;
         let mut changed = true;
         while changed {

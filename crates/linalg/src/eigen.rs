@@ -2,7 +2,7 @@
 
 use crate::batch::Call;
 use crate::matrix::{Field, failed, is_finite, keep_triangle, load, store, store_run, typed};
-use crate::tridiagonal;
+use crate::{scale, tridiagonal};
 use faer::diag::Diag;
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::evd::{
@@ -115,10 +115,11 @@ unsafe fn lower_triangle<T: Field>(call: &Call<'_>) -> Mat<T> {
 
 pub unsafe fn eigh(call: &Call<'_>) -> Result<(), LibraryError> {
     typed!(call.ins[0].dtype, T => {
-        let a = lower_triangle::<T>(call);
+        let mut a = lower_triangle::<T>(call);
+        let e = scale::near_one(&mut a);
         let mut vectors = Mat::<T>::zeros(a.nrows(), a.nrows());
         let values = T::eigen(a, Some(&mut vectors), call.par)?;
-        store_run(values.column_vector().iter().copied(), &call.outs[0]);
+        store_run(values.column_vector().iter().map(|&x| scale::moved(x, e)), &call.outs[0]);
         store::<T>(vectors.as_ref(), &call.outs[1]);
         Ok(())
     })
@@ -126,8 +127,10 @@ pub unsafe fn eigh(call: &Call<'_>) -> Result<(), LibraryError> {
 
 pub unsafe fn values(call: &Call<'_>) -> Result<(), LibraryError> {
     typed!(call.ins[0].dtype, T => {
-        let values = T::eigen(lower_triangle::<T>(call), None, call.par)?;
-        store_run(values.column_vector().iter().copied(), &call.outs[0]);
+        let mut a = lower_triangle::<T>(call);
+        let e = scale::near_one(&mut a);
+        let values = T::eigen(a, None, call.par)?;
+        store_run(values.column_vector().iter().map(|&x| scale::moved(x, e)), &call.outs[0]);
         Ok(())
     })
 }

@@ -15,10 +15,10 @@ pub const NOT_CONVERGED: &str = "Eigenvalues did not converge";
 unsafe fn decompose(a: &RawView, vectors: bool, par: Par) -> Result<Found, LibraryError> {
     let (e, found) = if a.dtype.is_complex() {
         let mut a = load(a);
-        (scale::moderate(&mut a), balanced(a, |a| complex(a, vectors, par))?)
+        (scale::near_one(&mut a), balanced(a, |a| complex(a, vectors, par))?)
     } else {
         let mut a = load(a);
-        (scale::moderate(&mut a), balanced(a, |a| real(a, vectors, par))?)
+        (scale::near_one(&mut a), balanced(a, |a| real(a, vectors, par))?)
     };
     let (values, vectors) = found;
     Ok((values.into_iter().map(|x| scale::moved(x, e)).collect(), vectors))

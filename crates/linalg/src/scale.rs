@@ -1,5 +1,5 @@
-//! Matrices whose squares overflow or vanish, moved by a power of two to where they do neither. Nothing is rounded by
-//! that, except what is too small next to the largest element to count.
+//! Matrices moved by a power of two to where their squares neither overflow nor vanish, and where a factorisation may
+//! take a small number for zero. Nothing is rounded by that, except what is too small next to the largest element to count.
 
 use crate::matrix::Field;
 use faer::Mat;
@@ -7,9 +7,9 @@ use faer::Mat;
 /// Between these, squares and quotients of complex numbers are what they should be.
 const MODERATE: std::ops::Range<f64> = 1e-100..1e100;
 
-/// Moves the matrix and answers the power `e`: what it was is what it is now times `2^e`. Moderate matrices, zeros and
-/// those with elements that are not finite stay as they are, with 0.
-pub fn moderate<T: Field>(a: &mut Mat<T>) -> i32 {
+/// Moves the matrix until its largest element is about one, and answers the power `e`: what it was is what it is now
+/// times `2^e`. Zeros and matrices with elements that are not finite stay as they are, with 0.
+pub fn near_one<T: Field>(a: &mut Mat<T>) -> i32 {
     let mut largest = 0.0f64;
     for j in 0..a.ncols() {
         for i in 0..a.nrows() {
@@ -20,7 +20,7 @@ pub fn moderate<T: Field>(a: &mut Mat<T>) -> i32 {
             largest = largest.max(re.abs()).max(im.abs());
         }
     }
-    let e = power_of(largest);
+    let e = if largest == 0.0 { 0 } else { largest.log2().floor() as i32 };
     if e != 0 {
         for j in 0..a.ncols() {
             for i in 0..a.nrows() {
@@ -49,14 +49,14 @@ mod tests {
 
     #[test]
     fn there_and_back() {
-        for x in [f64::MAX, f64::MIN_POSITIVE, 5e-324, 1e200, -3e-150] {
+        for x in [f64::MAX, f64::MIN_POSITIVE, 5e-324, 1e200, -3e-150, 1e-12, 7.0] {
             let mut a = Mat::from_fn(2, 2, |i, j| if i == j { x } else { 0.0 });
-            let e = moderate(&mut a);
+            let e = near_one(&mut a);
             assert!((0.5..2.0).contains(&a[(0, 0)].abs()), "{x}");
             assert_eq!(moved(a[(0, 0)], e), x);
         }
         for x in [0.0, 1.0, f64::NAN, f64::INFINITY] {
-            assert_eq!(moderate(&mut Mat::from_fn(1, 1, |_, _| x)), 0);
+            assert_eq!(near_one(&mut Mat::from_fn(1, 1, |_, _| x)), 0);
         }
     }
 }

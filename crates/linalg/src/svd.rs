@@ -32,7 +32,7 @@ pub fn factor<T: Field>(
         values.column_vector_mut().fill(nan);
         return Ok(values);
     }
-    let e = scale::moderate(a);
+    let e = scale::near_one(a);
     let (u, v) = vectors.unzip();
     let kind = |x: &Option<&mut Mat<T>>| match x {
         None => ComputeSvdVectors::No,

@@ -363,7 +363,9 @@ fn scatter(py: Python<'_>, x: &Array, plan: &Plan, from: Source) -> PyResult<()>
     }
     plan.check_bounds(py)?;
     warn_complex(py, values.view.dtype, x.view.dtype)?;
-    if result.contains(&0) {
+    // Indices not there yet are looked at even where they select nothing.
+    let looked_at = plan.has_picked() && plan.indices().iter().all(|i| i.view.size() > 0);
+    if result.contains(&0) && !looked_at {
         return Ok(());
     }
     let values = index::cast(py, &values, x.view.dtype)?;

@@ -232,7 +232,10 @@ pub fn asarray(
         return handle::wrap(py, array);
     }
     let plain = obj.is_instance_of::<pyo3::types::PyFloat>() || obj.is_instance_of::<pyo3::types::PyInt>();
-    if plain && copy != Some(false) {
+    // NumPy's doubles are numbers of Python's, too, but cast to integers as arrays are.
+    let casts = wanted.is_some_and(|d| !d.is_inexact()) && !obj.is_exact_instance_of::<pyo3::types::PyFloat>();
+    let doubles = casts && obj.is_instance_of::<pyo3::types::PyFloat>();
+    if plain && copy != Some(false) && !doubles {
         let array = match wanted {
             None => convert::array(obj)?,
             Some(d) => match assign::source(obj, d)? {

@@ -3,7 +3,8 @@
 use crate::{account, fperr, provenance};
 use numloom_runtime::profile::{self as told, Doing, Lane, Span};
 use numloom_runtime::{Array, ErrorKind, ExecError, record};
-use pyo3::exceptions::{PyIndexError, PyMemoryError, PyRuntimeError, PyTypeError, PyValueError};
+use pyo3::exceptions::{PyBaseException, PyIndexError, PyMemoryError, PyRuntimeError, PyTypeError, PyValueError};
+use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use std::cell::RefCell;
@@ -119,6 +120,35 @@ pub fn sync_all(py: Python<'_>) -> PyResult<()> {
 
 thread_local! {
     static PENDING: RefCell<Option<PyErr>> = const { RefCell::new(None) };
+    /// What ended the last wait that was interrupted, and where its traceback lay.
+    static INTERRUPT: RefCell<Option<(Py<PyBaseException>, usize)>> = const { RefCell::new(None) };
+}
+
+/// The exception that ended the last wait, if nobody has seen it: NumPy takes one for "no buffer", forgets it and asks for
+/// the array in another way. It has been through no frame of Python's since, and nobody holds it.
+fn swallowed(py: Python<'_>) -> Option<PyErr> {
+    let (last, traceback) = INTERRUPT.take()?;
+    // SAFETY: a count is read.
+    let held = unsafe { ffi::Py_REFCNT(last.as_ptr()) } > 1;
+    let last = last.into_bound(py);
+    let again = !held && traceback_of(&last) == traceback;
+    again.then(|| interrupted_by(PyErr::from_value(last.into_any()), py))
+}
+
+/// Keeps what ended a wait until the next one.
+fn interrupted_by(e: PyErr, py: Python<'_>) -> PyErr {
+    let value = e.value(py);
+    INTERRUPT.set(Some((value.clone().unbind(), traceback_of(value))));
+    e
+}
+
+fn traceback_of(e: &Bound<'_, PyBaseException>) -> usize {
+    // SAFETY: the address of what the exception holds is kept, and no reference.
+    unsafe {
+        let traceback = ffi::PyException_GetTraceback(e.as_ptr());
+        ffi::Py_XDECREF(traceback);
+        traceback as usize
+    }
 }
 
 /// When memory is tight, arrays that only garbage holds are let go before the work that needs the room.
@@ -140,12 +170,18 @@ fn wait_raising(
     work: impl FnOnce(fn() -> bool) -> Result<bool, ExecError> + Send,
     raise: impl FnOnce(ExecError) -> PyErr,
 ) -> PyResult<()> {
+    if let Some(e) = swallowed(py) {
+        return Err(e);
+    }
     collect_if_tight(py);
     let place = if numloom_profile::on() { told::place(provenance::here(py)) } else { 0 };
     let _span = Span::about(Lane::Io, Doing::Sync, 0, place);
     match py.detach(|| work(interrupted)) {
         Ok(true) => Ok(()),
-        Ok(false) => Err(PENDING.take().unwrap_or_else(|| PyRuntimeError::new_err("the wait was interrupted"))),
+        Ok(false) => {
+            let e = PENDING.take().unwrap_or_else(|| PyRuntimeError::new_err("the wait was interrupted"));
+            Err(interrupted_by(e, py))
+        }
         Err(e) => Err(raise(e)),
     }
 }

@@ -4,7 +4,7 @@ use crate::errors::{self, Unsupported};
 use crate::fperr::Watch;
 use crate::handle::{self, NdArray};
 use crate::index::check_new_size;
-use numloom_ir::promote::promote;
+use numloom_ir::promote::promote_all;
 use numloom_ir::view::{Order, copied, dense_strides};
 use numloom_ir::{Dims, Strides, View};
 use numloom_runtime::profile::{self as told, Use};
@@ -82,14 +82,13 @@ pub fn join(arrays: &Bound<'_, PyAny>, axis: isize) -> PyResult<Py<PyAny>> {
     }
     let axis = at as usize;
     let mut shape = copied(&first.view.shape);
-    let mut dtype = first.view.dtype;
+    let dtype = promote_all(parts.iter().map(|p| p.view.dtype)).ok_or_else(refused)?;
     for p in &parts[1..] {
         let fits = p.view.ndim() == ndim && (0..ndim).all(|i| i == axis || p.view.shape[i] == shape[i]);
         if !fits {
             return Err(refused());
         }
         shape[axis] += p.view.shape[axis];
-        dtype = promote(dtype, p.view.dtype);
     }
     check_new_size(&shape, dtype)?;
     told::used(Use::Stack, "concatenate", shape.iter().product::<usize>() * dtype.size());

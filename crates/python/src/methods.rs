@@ -92,7 +92,8 @@ fn take(py: Python<'_>, x: &Array, indices: &Array, axis: usize, mode: Mode) -> 
         return Err(PyIndexError::new_err("cannot do a non-empty take from an empty axes."));
     }
     let out = record::empty(x.view.dtype, &shape, Order::C, at).map_err(|e| errors::raise(py, e))?;
-    if nothing {
+    // As in NumPy, indices are looked at for every element of the axes before theirs, whatever comes behind.
+    if indices.view.size() == 0 || x.view.shape[..axis].contains(&0) {
         return Ok(out);
     }
     let indices = index::as_int64(py, indices)?;
@@ -359,6 +360,7 @@ impl NdArray {
                 let kwargs = PyDict::new(py);
                 kwargs.set_item("casting", casting)?;
                 kwargs.set_item("subok", subok.0)?;
+                order.map_or(Ok(()), |o| kwargs.set_item("order", o))?;
                 let numpy = protocols::to_numpy(py, &handle::sized(slf)?, true)?;
                 return Ok(numpy.call_method("astype", (dtype,), Some(&kwargs))?.unbind());
             }

@@ -4,7 +4,7 @@ use crate::lists;
 use crate::numpy_api::api;
 use crate::short::{Given, Made, int_or, near, near_enough, number, ours, unless_none};
 use crate::slots::held;
-use numloom_ir::promote::promote;
+use numloom_ir::promote::promote_all;
 use numloom_ir::{DType, Dims, Value};
 use numloom_library::repeat_pieces;
 use numloom_runtime::profile::{self as told, Use};
@@ -172,7 +172,7 @@ impl Parts {
                 }
             });
         }
-        let dtype = made.iter().map(|a| a.view.dtype).reduce(promote)?;
+        let dtype = promote_all(made.iter().map(|a| a.view.dtype))?;
         let mut all = SmallVec::new();
         for a in &mut made {
             if a.view.dtype != dtype || !record::near_enough(a)?.is_dense() {

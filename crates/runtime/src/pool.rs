@@ -138,9 +138,17 @@ fn heap(size: usize) -> Option<*mut u8> {
 /// Blocks of the address space reserved for SYSTEM_MEM; large ones are aligned for huge pages.
 struct System;
 
-/// Twice what may be used: room for blocks of any size between others.
-static REGION: LazyLock<Option<Region>> =
-    LazyLock::new(|| Region::reserve(Memory::System.capacity().saturating_mul(2), HUGE_PAGE));
+/// Twice what may be used: room for blocks of any size between others. Where there are not so many addresses, it is most
+/// of those that there are.
+static REGION: LazyLock<Option<Region>> = LazyLock::new(|| {
+    let most = Memory::System.capacity().saturating_mul(2);
+    let some = || {
+        let fits = |bytes: &usize| Region::reserve(*bytes, HUGE_PAGE).is_some_and(|region| region.is_given_up());
+        let smaller = std::iter::successors(Some(most / 4 * 3), |bytes| (*bytes > HUGE_PAGE).then_some(bytes / 4 * 3));
+        Region::reserve({ smaller }.find(fits)? / 4 * 3, HUGE_PAGE)
+    };
+    Region::reserve(most, HUGE_PAGE).or_else(some)
+});
 
 impl Source for System {
     fn map(&self, size: usize) -> Option<*mut u8> {

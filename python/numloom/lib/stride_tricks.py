@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy.lib.stride_tricks
@@ -19,7 +20,12 @@ __all__ = ["as_strided", "sliding_window_view"]
 @native
 def as_strided(x: Any, shape: Any = None, strides: Any = None, subok: bool = False, writeable: bool = True) -> Any:
     x = operand(x)
-    made = _core.strided_view(x, x.shape if shape is None else shape, x.strides if strides is None else strides)
+    shape = x.shape if shape is None else tuple(shape) if numpy.iterable(shape) else (shape,)
+    if strides is None:
+        # Those of an array without gaps are not said anywhere, so that the new shape has none either.
+        steps = [x.itemsize * math.prod(shape[i + 1 :]) for i in range(len(shape))]
+        strides = steps if x.flags.c_contiguous else x.strides
+    made = _core.strided_view(x, shape, strides)
     if not writeable:
         made.flags.writeable = False
     return made

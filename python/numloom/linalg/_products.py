@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import operator
 from typing import Any
 
@@ -117,7 +118,7 @@ def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any
 
 def _over_axes(x: ndarray, axes: tuple[int, ...], keepdims: bool, ord: Any) -> Any:
     rest = [i for i in range(x.ndim) if i not in axes]
-    lanes = x.transpose([*axes, *rest]).reshape([-1 if axes else 1, *[x.shape[i] for i in rest]])
+    lanes = x.transpose([*axes, *rest]).reshape([math.prod(x.shape[i] for i in axes), *[x.shape[i] for i in rest]])
     made = norm(lanes, axis=0, ord=ord)
     if not keepdims or x.ndim == 0:
         return made

@@ -199,5 +199,8 @@ def cho_solve(c_and_lower: Any, b: Any, overwrite_b: bool = False, check_finite:
         raise ValueError("The factored matrix c is not square.")
     if b.ndim == 0 or b.shape[0 if b.ndim == 1 else -2] != c.shape[-1]:
         raise ValueError(f"incompatible dimensions ({c.shape} and {b.shape})")
-    first = solve_triangular(c, b, trans=0 if lower else 2, lower=lower, check_finite=False)
-    return solve_triangular(c, first, trans=2 if lower else 0, lower=lower, check_finite=False)
+    # One vector is one for every factor of a stack; what comes of it may look like a matrix.
+    columns = b[:, None] if b.ndim == 1 else b
+    first = solve_triangular(c, columns, trans=0 if lower else 2, lower=lower, check_finite=False)
+    x = solve_triangular(c, first, trans=2 if lower else 0, lower=lower, check_finite=False)
+    return x[..., 0] if b.ndim == 1 else x

@@ -3,7 +3,7 @@
 use super::input::{Input, Native, Stop, bounds, failed};
 use super::keywords::Keywords;
 use super::layout::{Arrays, OutputOrder, common_shape, result_view};
-use super::products::narrowed;
+use super::products::{cast, narrowed};
 use super::resolve::{loop_for, loop_with_signature};
 use crate::assign::warn_complex;
 use crate::fperr::Watch;
@@ -130,16 +130,16 @@ pub fn mirrored(op: ScalarOp) -> ScalarOp {
 /// Integers to negative powers are refused by NumPy, which depends on the exponent's values.
 #[inline]
 fn check_exponent(py: Python<'_>, op: ScalarOp, dtype: DType, ins: &[Input<'_>]) -> Native<()> {
-    if op == ScalarOp::Power && dtype.is_integer() { refuse_negative(py, &ins[1]) } else { Ok(()) }
+    if op == ScalarOp::Power && dtype.is_integer() { refuse_negative(py, &ins[1], dtype) } else { Ok(()) }
 }
 
 #[cold]
-fn refuse_negative(py: Python<'_>, exponent: &Input<'_>) -> Native<()> {
+fn refuse_negative(py: Python<'_>, exponent: &Input<'_>, dtype: DType) -> Native<()> {
     let negative = match exponent {
         Input::Int(v) => *v < 0,
-        Input::Value(v) => v.to_i128() < 0,
+        Input::Value(v) => v.to_i128() < 0 || v.cast(dtype).to_i128() < 0,
         _ => match exponent.array() {
-            Some(a) if a.view.dtype.kind() == numloom_ir::Kind::Signed => any_negative(py, a)?,
+            Some(a) if may_be_negative(a.view.dtype, dtype) => any_negative(py, &cast(py, a.clone(), dtype)?)?,
             _ => false,
         },
     };
@@ -148,10 +148,18 @@ fn refuse_negative(py: Python<'_>, exponent: &Input<'_>) -> Native<()> {
 
 /// `check_exponent` for all elements of an array that are folded in as exponents, in the type `dtype`.
 pub fn refuse_negative_powers(py: Python<'_>, op: ScalarOp, dtype: DType, exponents: &Array) -> Native<()> {
-    let may_be = op == ScalarOp::Power
-        && dtype.kind() == numloom_ir::Kind::Signed
-        && !matches!(exponents.view.dtype.kind(), numloom_ir::Kind::Bool | numloom_ir::Kind::Unsigned);
+    let may_be = op == ScalarOp::Power && may_be_negative(exponents.view.dtype, dtype);
     if may_be && any_negative(py, exponents)? { Err(Stop::ToNumpy) } else { Ok(()) }
+}
+
+/// Whether numbers of one type may be negative in a loop's.
+fn may_be_negative(given: DType, dtype: DType) -> bool {
+    let holds_all = match given.kind() {
+        numloom_ir::Kind::Bool => true,
+        numloom_ir::Kind::Unsigned => given.size() < dtype.size(),
+        _ => false,
+    };
+    dtype.kind() == numloom_ir::Kind::Signed && !holds_all
 }
 
 fn any_negative(py: Python<'_>, a: &Array) -> Native<bool> {

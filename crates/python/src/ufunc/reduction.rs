@@ -107,6 +107,11 @@ pub fn fold<'py>(py: Python<'py>, op: ScalarOp, input: &Array, f: &Fold<'py>) ->
     let dtype = op.loops()[lp as usize].outs()[0];
     warn_complex(py, input.view.dtype, dtype)?;
     let initial = initial_value(op, dtype, input, f)?;
+    // Where nothing is selected it comes out as it is; folded with an identity it would lose its sign.
+    let signed = matches!(op, ScalarOp::Gcd | ScalarOp::Hypot) && initial.is_some_and(|v| v.to_f64() < 0.0);
+    if signed && f.mask.is_some() {
+        return Err(Stop::ToNumpy);
+    }
     if from_the_left && let Some(exponents) = exponents(input, &f.axes, initial.is_some()) {
         refuse_negative_powers(py, op, dtype, &exponents)?;
     }
@@ -135,10 +140,22 @@ pub fn fold<'py>(py: Python<'py>, op: ScalarOp, input: &Array, f: &Fold<'py>) ->
             }
         }
     } else {
-        record::reduce(op, lp, input, &f.axes, &target, f.mask.as_ref(), initial, || watch.here())
+        // Sums of halves are kept in singles, but of what are halves.
+        let (halves, cast) = match dtype == DType::F16 && input.view.dtype.size() > 1 && input.view.dtype != dtype {
+            true => as_halves(input, &watch).map_err(|e| failed(py, e))?,
+            false => (input.clone(), 0),
+        };
+        record::reduce(op, lp, &halves, &f.axes, &target, f.mask.as_ref(), initial, || watch.here()).map(|f| f | cast)
     };
     watch.finish(flags.map_err(|e| failed(py, e))?, "reduce", &out)?;
     Ok(out)
+}
+
+/// An array as halves, and the flags that were raised: the reduction's.
+fn as_halves(input: &Array, watch: &Watch<'_>) -> Result<(Array, u8), ExecError> {
+    let halves = record::empty_view(input.view.dense_like(DType::F16), || watch.here())?;
+    let flags = record::map(MapOp::Copy, &[Operand::Array(input)], &[&halves], None, || watch.here())?;
+    Ok((halves, flags))
 }
 
 /// What is folded into the first element, or into the initial value.
