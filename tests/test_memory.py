@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import subprocess
 import sys
 import textwrap
@@ -310,3 +311,13 @@ def test_of_one_array_the_program_is_told_once(tmp_path):
     lines = done.stdout.splitlines()
     assert [line.startswith("told of 64") for line in lines] == [True, False] * 2, done.stdout
     assert lines[1] == lines[3] == "20000100000.0"
+
+
+@pytest.mark.parametrize("config", ["", "--sysmem 1800"])
+def test_limited_address_space_is_shared_with_the_rest_of_the_process(config):
+    """`ulimit -v` counts what is reserved: there the pool is a part of it."""
+    code = "import numloom as np; a = np.ones((300, 300)); print(float((a @ a).sum()), float(np.arange(300_000.0)[-1]))"
+    command = f"ulimit -v 6000000; exec {shlex.quote(sys.executable)} -c {shlex.quote(code)}"
+    environment = {**os.environ, "NUMLOOM_CONFIG": config}
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=120, env=environment)
+    assert done.stdout.split() == ["27000000.0", "299999.0"], done.stderr

@@ -338,7 +338,7 @@ def test_forks_in_a_row():
 @pytest.mark.parametrize("handler", ["signal.default_int_handler", "handler"])
 def test_ctrl_c_is_heard_where_numpy_asks_for_the_array(read, handler):
     """NumPy forgets an exception of the buffer protocol and asks again: what ended the first wait ends the second."""
-    code, out, err = finish(
+    _, out, err = finish(
         start(f"""
         import numpy, os, signal, threading, time
         def handler(*_):

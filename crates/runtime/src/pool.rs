@@ -143,9 +143,10 @@ struct System;
 static REGION: LazyLock<Option<Region>> = LazyLock::new(|| {
     let most = Memory::System.capacity().saturating_mul(2);
     let some = || {
-        let fits = |bytes: &usize| Region::reserve(*bytes, HUGE_PAGE).is_some_and(|region| region.is_given_up());
-        let smaller = std::iter::successors(Some(most / 4 * 3), |bytes| (*bytes > HUGE_PAGE).then_some(bytes / 4 * 3));
-        Region::reserve({ smaller }.find(fits)? / 4 * 3, HUGE_PAGE)
+        let fits = |bytes: &usize| Region::reserve(*bytes, HUGE_PAGE).map(Region::give_up).is_some();
+        let mut smaller =
+            std::iter::successors(Some(most / 4 * 3), |bytes| (*bytes > HUGE_PAGE).then_some(bytes / 4 * 3));
+        Region::reserve(smaller.find(fits)? / 4 * 3, HUGE_PAGE)
     };
     Region::reserve(most, HUGE_PAGE).or_else(some)
 });

@@ -33,13 +33,12 @@ impl Region {
         Some(Region { free: Mutex::new(free), lazy: true })
     }
 
-    /// Gives all addresses back; true.
-    pub fn is_given_up(self) -> bool {
+    /// Gives all addresses back.
+    pub fn give_up(self) {
         if let Some((start, length)) = self.free.lock().extent() {
             // SAFETY: mapped in `reserve`, and no block was taken.
             unsafe { libc::munmap(start as *mut libc::c_void, length) };
         }
-        true
     }
 
     /// Blocks of memory that somebody else has made, and keeps for as long as there are any.
