@@ -708,3 +708,18 @@ def test_indices_of_large_arrays_are_looked_at_where_they_select_nothing():
         print(refused(lambda: y.__setitem__(0, x[np.arange(70_000) % 4])))
     """)
     assert out.split() == ["True", "True"]
+
+
+def test_of_several_bad_indices_the_first_is_named():
+    out = run(
+        """
+        import numloom as np
+        for _ in range(20):
+            try:
+                np.take(np.arange(300_000), np.arange(900_000)).sum().item()
+            except IndexError as e:
+                print(str(e).split()[1])
+        """,
+        "--cpus 4",
+    )
+    assert set(out.split()) == {"300000"}

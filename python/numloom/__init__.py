@@ -14,7 +14,7 @@ import numpy
 
 from . import _array_type, _core, _json, _methods, _mirror, _settings
 from . import _profile as _profiles
-from ._core import OutOfMemoryError, ndarray, ufunc
+from ._core import OutOfMemoryError, Scalar, ndarray, ufunc
 from ._creation import (
     arange,
     array,

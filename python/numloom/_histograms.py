@@ -34,6 +34,8 @@ def bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> Any:
         raise Unsupported("nothing to count, or an error that NumPy words")
     # Counted in one reading, with as many bins as a sample asks for; again if they were too few.
     bins = int(x[:: max(1, x.shape[0] // _SAMPLE)].max()) + 1
+    if bins > _MOST_BINS and int(x.min()) < 0:
+        raise Unsupported("an error that NumPy words")
     while True:
         counts, extremes = _core.tally(x, max(bins, minlength, 1), None, weights)
         low, high = _core.to_numpy(extremes).tolist()

@@ -56,7 +56,8 @@ pub struct Task<J: Job> {
     cursor: AtomicU64,
     /// Tiles of the current phase that are finished.
     done: AtomicUsize,
-    error: Mutex<Option<J::Error>>,
+    /// The error of the earliest tile that had one, and which tile of which phase that is.
+    error: Mutex<Option<((usize, usize), J::Error)>>,
 }
 
 impl<J: Job> Task<J> {
@@ -99,7 +100,7 @@ impl<J: Job> Task<J> {
 
     /// Binds the job. Only the worker that took the ready task calls this, once.
     pub(super) fn bind(&self) {
-        let bound = self.attempt(|| self.job.bind());
+        let bound = self.attempt((0, 0), || self.job.bind());
         let _ = self.bound.set(bound);
         self.alone.store(self.job.is_short(), Ordering::Release);
     }
@@ -154,11 +155,14 @@ impl<J: Job> Task<J> {
         (tile < self.tiles(phase)).then_some((phase, tile))
     }
 
-    /// Runs a claimed tile, unless the task has failed; true when it was the last of its phase.
+    /// Runs a claimed tile, unless one before it has failed; true when it was the last of its phase. Which tile fails is
+    /// so the same in every run: those before it were claimed before it.
     pub(super) fn run(&self, phase: usize, tile: usize) -> bool {
         let Some(bound) = self.bound() else { return false };
-        if self.error.lock().is_none() {
-            self.attempt(|| self.job.run(bound, phase, tile));
+        let at = (phase, tile);
+        let goes_on = self.error.lock().as_ref().is_none_or(|(failed, _)| at < *failed);
+        if goes_on {
+            self.attempt(at, || self.job.run(bound, phase, tile));
         }
         self.done.fetch_add(1, Ordering::AcqRel) + 1 == self.tiles(phase)
     }
@@ -166,19 +170,22 @@ impl<J: Job> Task<J> {
     /// Ends the task and answers the successors that became ready.
     pub(super) fn retire(&self) -> Vec<Arc<Task<J>>> {
         let error = self.error.lock().take();
-        self.job.retire(error);
+        self.job.retire(error.map(|(_, error)| error));
         let list = self.successors.lock().take().unwrap_or_default();
         list.into_iter().filter(|t| t.arrive()).collect()
     }
 
-    /// What `work` answers. An error or a panic fails the task, if it is the first.
-    fn attempt<T>(&self, work: impl FnOnce() -> Result<T, J::Error>) -> Option<T> {
+    /// What `work` answers. An error or a panic fails the task, if none is earlier.
+    fn attempt<T>(&self, at: (usize, usize), work: impl FnOnce() -> Result<T, J::Error>) -> Option<T> {
         let error = match catch_unwind(AssertUnwindSafe(work)) {
             Ok(Ok(value)) => return Some(value),
             Ok(Err(error)) => error,
             Err(panic) => self.job.panicked(message(&*panic)),
         };
-        self.error.lock().get_or_insert(error);
+        let mut first = self.error.lock();
+        if first.as_ref().is_none_or(|(failed, _)| at < *failed) {
+            *first = Some((at, error));
+        }
         None
     }
 }
