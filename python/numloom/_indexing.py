@@ -152,6 +152,8 @@ def compress(condition: Any, a: Any, axis: Any = None, out: Any = None) -> Any:
         raise ValueError("condition must be a 1-d array")
     if axis is None:
         a, axis = a.ravel(), 0
+    elif a.ndim:
+        axis = normalize_axis_index(axis, a.ndim)
     if out is None and a.ndim == 1 and condition.shape == a.shape:
         return a[condition.astype(bool, copy=False)]
     return a.take(condition.nonzero()[0], axis=axis, out=target(out))

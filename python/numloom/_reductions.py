@@ -8,7 +8,7 @@ from typing import Any
 import numpy
 
 from . import _core
-from ._core import Unsupported
+from ._core import Unsupported, ndarray
 from ._fallback import native
 from ._operands import NoValue, normalize_axis_index, normalize_axis_tuple, operand, target
 
@@ -88,11 +88,18 @@ def all(a: Any, axis: Any = None, out: Any = None, keepdims: Any = NoValue, *, w
     return operand(a).all(axis=axis, out=target(out), **given(keepdims=keepdims, where=where))
 
 
+def _whole_or_axis(a: ndarray, axis: Any, where: Any) -> ndarray:
+    """The array, unless it has no axes and a mask: NumPy knows what an axis of it is then."""
+    if where is not NoValue and axis is not None and a.ndim == 0:
+        raise Unsupported("an axis of a number")
+    return a
+
+
 @native
 def mean(
     a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = NoValue, *, where: Any = NoValue
 ) -> Any:
-    a = operand(a)
+    a = _whole_or_axis(operand(a), axis, where)
     return a.mean(axis=axis, dtype=dtype, out=target(out), **given(keepdims=keepdims, where=where))
 
 
@@ -115,7 +122,7 @@ def var(
         ddof = correction
     if ddof is None:
         raise Unsupported("an error that NumPy words")
-    a = operand(a)
+    a = _whole_or_axis(operand(a), axis, where)
     chosen = given(keepdims=keepdims, where=where, mean=mean)
     return a.var(axis=axis, dtype=dtype, out=target(out), ddof=ddof, **chosen)
 
@@ -139,7 +146,7 @@ def std(
         ddof = correction
     if ddof is None:
         raise Unsupported("an error that NumPy words")
-    a = operand(a)
+    a = _whole_or_axis(operand(a), axis, where)
     chosen = given(keepdims=keepdims, where=where, mean=mean)
     return a.std(axis=axis, dtype=dtype, out=target(out), ddof=ddof, **chosen)
 

@@ -169,11 +169,11 @@ DIFFERENCES = """\
   as NumPy's do, `einsum` of nothing.
 - Fourier transforms of infinities: which elements come out infinite and which NaN, and what warns, depends on the order
   of additions.
-- Stacks of matrices in Fortran order: what `det`, `slogdet`, `inv`, `solve`, `qr`, `eigvals` and `pinv` make of them lies in C
-  order; so do `kron`, the views of `einsum`, and quantiles that leave out NaN.
+- Stacks of matrices in Fortran order: what `det`, `slogdet`, `inv`, `solve`, `qr`, `eigvals` and `pinv` make of them
+  lies in C order; so do `kron`, the views of `einsum`, and quantiles that leave out NaN.
 - `einsum(..., optimize=True)` adds booleans up as numbers where NumPy first takes whether any of them is true.
-- Under several equal indices the last one in the order of the index array wins; NumPy goes through index arrays that all
-  lie the other way round from their end.
+- Of equal indices the last one in the order of the index array wins; NumPy goes through index arrays that all lie the
+  other way round from their end.
 - A weight that is NaN spoils its own bin of a `histogram`; NumPy adds them up first, and those behind it are NaN, too.
 - The arrays that `nonzero` gives for several axes are dense ones of their own; NumPy's are columns of one.
 - Words about the names and the number of arguments of a method are Python's own for a class in Rust:
