@@ -86,12 +86,18 @@ def system(g: Generator) -> Step | None:
         return None
     n, new = g.scope[name].shape[0], g.fresh()
     matrix = f"{name} @ {name}.T + np.eye({n}) * (1 + np.abs({name}).sum())"
+    # Of small values next to a large one only so much is right, and later statements may pick them alone.
+    size = f" + np.abs({matrix}).sum()"
     options = [
         f"np.linalg.solve({matrix}, np.ones({n}))",
         f"np.linalg.inv({matrix}) + 1",
         f"np.linalg.cholesky({matrix}) + 1",
     ]
-    options += [f"np.linalg.svdvals({matrix})", f"np.linalg.eigvalsh({matrix})", f"np.linalg.norm({name}, 'nuc')"]
+    options += [
+        f"np.linalg.svdvals({matrix}){size}",
+        f"np.linalg.eigvalsh({matrix}){size}",
+        f"np.linalg.norm({name}, 'nuc')",
+    ]
     options += [
         f"np.linalg.lstsq({matrix}, np.ones({n}), rcond=None)[0]",
         f"np.linalg.pinv({matrix}) + 1",
@@ -99,11 +105,11 @@ def system(g: Generator) -> Step | None:
         # The determinant has the n-th power of the sum's rounding.
         f"np.atleast_1d(np.abs(np.linalg.det(({matrix}) / (1 + np.abs({name}).sum()) ** 2)) ** (1 / {n}))",
         f"np.abs(np.linalg.qr({matrix})[1]) + 1",
-        f"np.sort(np.linalg.eigvals({matrix}).real)",
+        f"np.sort(np.linalg.eigvals({matrix}).real){size}",
         f"np.linalg.matrix_power(({matrix}) / (1 + np.abs({name}).sum()) ** 2, 3) + 1",
         f"np.linalg.solve(np.stack([{matrix}, 2 * ({matrix})]), np.ones((2, {n}, 1)))",
-        f"np.linalg.eigh({matrix})[0]",
-        f"np.sort(np.linalg.eig({matrix})[0].real)",
+        f"np.linalg.eigh({matrix})[0]{size}",
+        f"np.sort(np.linalg.eig({matrix})[0].real){size}",
         f"(lambda u, s, v: (u * s) @ v)(*np.linalg.svd({matrix}))",
         f"np.atleast_1d(np.linalg.cond({matrix}))",
         f"np.atleast_1d(np.linalg.matrix_rank({matrix})) + 0.5",
