@@ -1,7 +1,7 @@
 //! The scheduler: ready tasks in program order, worker threads, and callers that help while they wait.
 //! See the README of the runtime for why it is right.
 
-use crate::primitives::atomic::{AtomicBool, AtomicUsize, Ordering};
+use crate::primitives::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use crate::primitives::{Condvar, Deadline, Mutex, look_out, thread};
 use crate::task::{Job, Task};
 use std::collections::VecDeque;
@@ -15,9 +15,15 @@ struct Watch(*const (dyn Fn() -> bool + Sync));
 unsafe impl Send for Watch {}
 
 pub struct Scheduler<J: Job> {
+    /// Those that are bound and have tiles for others, then the rest in the order in which they were launched: what a
+    /// program does later takes its memory later.
     ready: Mutex<VecDeque<Arc<Task<J>>>>,
     /// How many stand there, for those who look out for some without the lock.
     queued: AtomicUsize,
+    /// Tasks launched so far.
+    launched: AtomicU64,
+    /// A task that is ready was left in the queue until others are over. Changed under the lock of `ready`.
+    held_back: AtomicBool,
     /// Changed and looked through under the lock of `ready` alone.
     watches: Mutex<Vec<Watch>>,
     /// Something to do: workers sleep here.
@@ -40,6 +46,15 @@ pub struct Scheduler<J: Job> {
     workers: Mutex<Vec<thread::JoinHandle<()>>>,
 }
 
+/// Tasks at the front of the queue among which one that may begin is looked for.
+const LOOKED_AT: usize = 64;
+
+/// Puts a task that became ready where those launched later begin.
+fn add<J: Job>(ready: &mut VecDeque<Arc<Task<J>>>, task: Arc<Task<J>>) {
+    let at = ready.partition_point(|t| t.is_bound() || t.earlier_than(&task));
+    ready.insert(at, task);
+}
+
 impl<J: Job> Default for Scheduler<J> {
     fn default() -> Self {
         Scheduler::new()
@@ -51,6 +66,8 @@ impl<J: Job> Scheduler<J> {
         Scheduler {
             ready: Mutex::new(VecDeque::new()),
             queued: AtomicUsize::new(0),
+            launched: AtomicU64::new(0),
+            held_back: AtomicBool::new(false),
             watches: Mutex::new(Vec::new()),
             work_came: Condvar::new(),
             sleepers: AtomicUsize::new(0),
@@ -100,9 +117,10 @@ impl<J: Job> Scheduler<J> {
     /// Takes over a task whose edges are all drawn. `stays`: this thread waits next, so one task needs nobody else.
     pub fn launch(&self, task: &Arc<Task<J>>, stays: bool) {
         self.in_flight.fetch_add(1, Ordering::AcqRel);
+        task.number(self.launched.fetch_add(1, Ordering::Relaxed));
         if task.arrive() {
             let mut ready = self.ready.lock();
-            ready.push_back(task.clone());
+            add(&mut ready, task.clone());
             let mine = stays && !self.workers_bind.load(Ordering::Acquire) && ready.len() == 1;
             // Nor does it need one who looks out, and whose cache does not have what it works on.
             if !mine {
@@ -150,7 +168,7 @@ impl<J: Job> Scheduler<J> {
                     continue;
                 }
                 let mut ready = self.ready.lock();
-                if ready.is_empty() && !self.stop.load(Ordering::Acquire) {
+                if self.first(&ready).is_none() && !self.stop.load(Ordering::Acquire) {
                     self.sleepers.fetch_add(1, Ordering::AcqRel);
                     self.work_came.wait(&mut ready);
                     self.sleepers.fetch_sub(1, Ordering::AcqRel);
@@ -232,19 +250,45 @@ impl<J: Job> Scheduler<J> {
         if !binding {
             return ready.iter().find(|t| t.is_bound() && t.has_tiles()).cloned();
         }
-        loop {
-            let front = ready.front()?;
-            if front.is_bound() && front.has_tiles() {
-                return Some(front.clone());
-            }
-            let front = ready.pop_front()?;
-            self.count(&ready);
-            if !front.is_bound() {
-                self.busy.fetch_add(1, Ordering::AcqRel);
-                self.alone.store(false, Ordering::Release);
-                return Some(front);
-            }
+        // Those that are bound stand in front.
+        while ready.front().is_some_and(|t| t.is_bound() && !t.has_tiles()) {
+            ready.pop_front();
         }
+        let first = self.first(&ready);
+        self.count(&ready);
+        let Some(k) = first else {
+            // Until something changes there is nothing to look out for.
+            self.queued.store(0, Ordering::Release);
+            return None;
+        };
+        if ready[k].is_bound() {
+            return Some(ready[k].clone());
+        }
+        let task = ready.remove(k)?;
+        self.count(&ready);
+        task.job.chosen();
+        self.busy.fetch_add(1, Ordering::AcqRel);
+        self.alone.store(false, Ordering::Release);
+        Some(task)
+    }
+
+    /// The place of the first task that has something to do and may do it now. To be called under the lock.
+    fn first(&self, ready: &VecDeque<Arc<Task<J>>>) -> Option<usize> {
+        let others = self.busy.load(Ordering::Acquire) > 0;
+        let mut held_back = false;
+        let may = |t: &Arc<Task<J>>| {
+            if t.is_bound() {
+                return t.has_tiles();
+            }
+            let waits = others && t.job.waits_for_others(held_back);
+            held_back |= waits;
+            !waits
+        };
+        let first = ready.iter().take(LOOKED_AT).position(may);
+        if held_back {
+            self.held_back.store(true, Ordering::Release);
+        }
+        first
     }
 
     /// Opens the next phase that has tiles, from `phase` on, or retires the task. `stays`: this thread looks into the
@@ -275,15 +319,22 @@ impl<J: Job> Scheduler<J> {
         self.in_flight.fetch_sub(1, Ordering::AcqRel);
         // Even with nothing to add: whoever waits for this task looks under the lock before it sleeps.
         let mut ready = self.ready.lock();
-        let more = next.len().saturating_sub(stays as usize);
-        ready.extend(next);
+        let mut more = next.len();
+        next.into_iter().for_each(|t| add(&mut ready, t));
         self.count(&ready);
+        // What waited for this one to be over may be for any of those who sleep.
+        let held_back = self.held_back.swap(false, Ordering::AcqRel);
+        if held_back {
+            more += ready.len();
+        }
+        let more = more.saturating_sub(stays as usize);
         // A caller is only called when it need not sleep on: of a thousand short tasks one may be its own.
-        let heard = self.watchers.load(Ordering::Acquire) > 0 && {
-            let watches = self.watches.lock();
-            // SAFETY: see `Watch`.
-            watches.len() < self.watchers.load(Ordering::Acquire) || watches.iter().any(|w| unsafe { (*w.0)() })
-        };
+        let heard = held_back
+            || self.watchers.load(Ordering::Acquire) > 0 && {
+                let watches = self.watches.lock();
+                // SAFETY: see `Watch`.
+                watches.len() < self.watchers.load(Ordering::Acquire) || watches.iter().any(|w| unsafe { (*w.0)() })
+            };
         drop(ready);
         self.wake(more);
         if heard {
@@ -328,7 +379,7 @@ impl<J: Job> Scheduler<J> {
             if over() {
                 return true;
             }
-            if ready.is_empty() || !binding {
+            if !binding || self.first(&ready).is_none() {
                 let watch: *const (dyn Fn() -> bool + Sync + '_) = over;
                 // SAFETY: the lifetime is only forgotten; the pointer leaves the list below, under the same lock.
                 let watch: *const (dyn Fn() -> bool + Sync + 'static) = unsafe { std::mem::transmute(watch) };

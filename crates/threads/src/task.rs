@@ -19,6 +19,15 @@ pub trait Job: Send + Sync + 'static {
     /// Nothing is left that it waits for.
     fn ready(&self) {}
 
+    /// Whether it had better not begin while others run, whose memory it could take over once they are over; `behind`:
+    /// one launched earlier waits for that. Asked under the scheduler's lock.
+    fn waits_for_others(&self, _behind: bool) -> bool {
+        false
+    }
+
+    /// It was chosen to be bound next. Under the scheduler's lock.
+    fn chosen(&self) {}
+
     fn bind(&self) -> Result<Self::Bound, Self::Error>;
 
     /// Whether it is likely over before another thread would be awake to help. Asked once, after `bind`.
@@ -44,6 +53,8 @@ pub trait Job: Send + Sync + 'static {
 
 pub struct Task<J: Job> {
     pub job: J,
+    /// Its place among all that were launched.
+    number: AtomicU64,
     /// Predecessors that are not over, plus one while the task is being built.
     waits: AtomicUsize,
     /// Tasks that wait for this one; `None` once it is over.
@@ -64,6 +75,7 @@ impl<J: Job> Task<J> {
     pub fn new(job: J) -> Task<J> {
         Task {
             job,
+            number: AtomicU64::new(0),
             waits: AtomicUsize::new(1),
             successors: Mutex::new(Some(Vec::new())),
             bound: OnceLock::new(),
@@ -83,6 +95,14 @@ impl<J: Job> Task<J> {
             self.waits.fetch_add(1, Ordering::Relaxed);
             list.push(self.clone());
         }
+    }
+
+    pub(super) fn number(&self, number: u64) {
+        self.number.store(number, Ordering::Relaxed);
+    }
+
+    pub(super) fn earlier_than(&self, other: &Self) -> bool {
+        self.number.load(Ordering::Relaxed) < other.number.load(Ordering::Relaxed)
     }
 
     pub fn is_over(&self) -> bool {

@@ -99,6 +99,11 @@ impl Job for Checked {
     }
 
     /// Rightly or not: nothing may depend on it.
+    fn waits_for_others(&self, _: bool) -> bool {
+        shuttle::rand::thread_rng().gen_bool(0.3)
+    }
+
+    /// Rightly or not, too.
     fn is_short(&self) -> bool {
         shuttle::rand::thread_rng().gen_bool(0.3)
     }

@@ -179,3 +179,82 @@ fn tiles_that_need_more_come_to_an_end() {
         });
     });
 }
+
+/// Takes units when it is bound, a temporary among them that it gives back when it retires.
+struct Modest {
+    scheduler: &'static Scheduler<Modest>,
+    used: Arc<AtomicUsize>,
+    promised: Arc<AtomicUsize>,
+    units: usize,
+    kept: usize,
+    peak: usize,
+}
+
+impl Job for Modest {
+    type Bound = &'static [usize];
+    type Error = String;
+
+    fn waits_for_others(&self, behind: bool) -> bool {
+        // What is promised becomes used before it is promised no more.
+        let promised = self.promised.load(Ordering::SeqCst);
+        behind || self.used.load(Ordering::SeqCst) + promised + self.units > self.peak
+    }
+
+    fn chosen(&self) {
+        self.promised.fetch_add(self.units, Ordering::SeqCst);
+    }
+
+    fn bind(&self) -> Result<Self::Bound, String> {
+        let used = self.used.fetch_add(self.units, Ordering::SeqCst) + self.units;
+        self.promised.fetch_sub(self.units, Ordering::SeqCst);
+        assert!(used <= self.peak, "no more than one after another would need");
+        Ok(&[2, 1])
+    }
+
+    fn phases(bound: &Self::Bound) -> &[usize] {
+        bound
+    }
+
+    fn run(&self, _: &Self::Bound, _: usize, _: usize) -> Result<(), String> {
+        Ok(())
+    }
+
+    fn panicked(&self, message: String) -> String {
+        panic!("a check failed inside a job: {message}");
+    }
+
+    fn retire(&self, _: Option<String>) {
+        assert!(self.scheduler.in_flight() > 0);
+        self.used.fetch_sub(self.units - self.kept, Ordering::SeqCst);
+    }
+}
+
+/// Tasks with the units they take and those they keep, launched in order: they need no more than one after another.
+fn run_modest(workers: usize, tasks: &[(usize, usize)]) {
+    with_workers(workers, |scheduler| {
+        let (used, promised) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+        let mut kept_so_far = 0;
+        let mut peak = 0;
+        for (units, kept) in tasks {
+            peak = peak.max(kept_so_far + units);
+            kept_so_far += kept;
+        }
+        for &(units, kept) in tasks {
+            let (used, promised) = (used.clone(), promised.clone());
+            let task = Arc::new(Task::new(Modest { scheduler, used, promised, units, kept, peak }));
+            scheduler.launch(&task, may_stay());
+        }
+        wait_for_all(scheduler);
+        assert_eq!((used.load(Ordering::SeqCst), promised.load(Ordering::SeqCst)), (kept_so_far, 0));
+    });
+}
+
+#[test]
+fn one_that_waits_for_others_takes_over_their_memory() {
+    check(|| run_modest(2, &[(3, 0), (3, 1), (2, 0), (2, 1)]));
+}
+
+#[test]
+fn so_do_more_of_them() {
+    check(|| run_modest(3, &[(1, 0), (2, 0), (2, 0), (1, 1), (1, 0)]));
+}
