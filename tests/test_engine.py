@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import textwrap
@@ -190,6 +191,50 @@ def test_dropped_temporaries_are_not_materialised():
     peak, written = map(int, out.split())
     assert peak < 2_000_000 * 8, "a temporary of the chain had memory"
     assert written <= 2_000_000 * 8 * 1.1
+
+
+def tasks_of(text):
+    return [line for line in text.splitlines() if line.startswith("task ")]
+
+
+def rolled(z, m=np):
+    return m.roll(z, 1, 0) + m.roll(z, -1, 0) + m.roll(m.roll(z, 1, 1), 3, 0) - 4 * m.concatenate([z[7:], z[:7]])
+
+
+def test_rolled_and_joined_arrays_are_read_where_they_come_from():
+    values = numpy.arange(512 * 300.0).reshape(512, 300)
+    z = np.asarray(values)
+    with Counted() as grew:
+        made = rolled(z)
+        assert len(tasks_of(explained(made))) == 1, explained(made)
+        np.sync()
+    assert grew["bytes_written"] == made.nbytes
+    assert (numpy.asarray(made) == rolled(values, numpy)).all()
+
+
+def test_what_is_read_in_pieces_is_as_it_was_when_it_was_put_together():
+    values = numpy.arange(300_000.0)
+    for change in (lambda z: z.__iadd__(1), lambda z: z.__setitem__(slice(None, 5), 7), lambda z: None):
+        results = []
+        for module in np, numpy:
+            z = module.array(values)
+            moved = module.roll(z, 1)
+            change(z)
+            results.append(moved * 2 + z)
+            del moved
+        assert (results[0] == results[1]).all()
+
+
+def test_a_round_of_a_loop_computes_nothing_for_the_next():
+    a, b = (np.asarray(numpy.random.default_rng(k).random((600, 600))) for k in (1, 2))
+    np.sync()
+    for _ in range(3):
+        product = a * b * b
+        a, b = a + 0.1 * rolled(a) - product + 0.06 * (1 - a), b + 0.1 * rolled(b) + product - 0.12 * b
+    del product
+    text = explained(b)
+    written = [int(re.search(r"writes (\d+) bytes", line)[1]) for line in tasks_of(text)]
+    assert written == [2 * a.nbytes] * 3, text
 
 
 def test_calls_return_before_the_work_is_done():

@@ -123,6 +123,76 @@ PROGRAMS = {
         ---
         results = np.sort(x), x[i]
     """,
+    "gray_scott": """
+        u, v = random((SIDE, SIDE)), random((SIDE, SIDE))
+        ---
+        def around(z):
+            return np.roll(z, 1, 0) + np.roll(z, -1, 0) + np.roll(z, 1, 1) + np.roll(z, -1, 1) - 4 * z
+        for _ in range(10):
+            uvv = u * v * v
+            u = u + 0.16 * around(u) - uvv + 0.06 * (1 - u)
+            v = v + 0.08 * around(v) + uvv - 0.12 * v
+        results = u, v
+    """,
+    "life": """
+        x, = random((SIDE, SIDE)),
+        ---
+        z = (x < 0.3).astype(np.int32)
+        for _ in range(6):
+            n = sum(np.roll(np.roll(z, i, 0), j, 1) for i in (-1, 0, 1) for j in (-1, 0, 1) if i or j)
+            z = ((n == 3) | ((z == 1) & (n == 2))).astype(np.int32)
+        results = z,
+    """,
+    "cavity": """
+        b, p = random((SIDE, SIDE)), random((SIDE, SIDE))
+        ---
+        p = p.copy()
+        for _ in range(20):
+            q = p.copy()
+            p[1:-1, 1:-1] = (q[1:-1, 2:] + q[1:-1, :-2] + q[2:, 1:-1] + q[:-2, 1:-1]) / 4 - b[1:-1, 1:-1]
+            p[:, -1] = p[:, -2]
+            p[0, :] = p[1, :]
+            p[:, 0] = p[:, 1]
+            p[-1, :] = 0
+        results = p,
+    """,
+    "wave": """
+        x, = random((SIDE, SIDE)),
+        ---
+        old, now = x.copy(), x.copy()
+        for _ in range(10):
+            new = np.empty_like(now)
+            around = now[2:, 1:-1] + now[:-2, 1:-1] + now[1:-1, 2:] + now[1:-1, :-2] - 4 * now[1:-1, 1:-1]
+            new[1:-1, 1:-1] = 2 * now[1:-1, 1:-1] - old[1:-1, 1:-1] + 0.1 * around
+            new[0] = 0
+            new[-1] = 0
+            new[:, 0] = 0
+            new[:, -1] = 0
+            old, now = now, new
+        results = now,
+    """,
+    "upwind": """
+        x, = random(LENGTH),
+        ---
+        for _ in range(20):
+            x = x - 0.3 * (x - np.roll(x, 1))
+        results = x,
+    """,
+    "rescaled": """
+        x, = random(LENGTH),
+        ---
+        for _ in range(6):
+            c = np.cumsum(x)
+            x = (c - c.mean()) / c.std()
+        results = np.abs(x),
+    """,
+    "sorted_again": """
+        x, = random(LENGTH),
+        ---
+        for _ in range(4):
+            x = np.sort(x)[::-1] * 1.01
+        results = x,
+    """,
 }
 
 HARNESS = """

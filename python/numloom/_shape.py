@@ -257,6 +257,8 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Any:
         size = a.shape[at]
         by = by % size if size else 0
         runs = [(slice(None, size - by), slice(by, None)), (slice(size - by, None), slice(None, by))][: 2 if by else 1]
+        # The longer first: a short one alone would run at once, and make an array that may never be needed.
+        runs.sort(key=lambda run: run[0].start is None and size - by < by)
         moves = [
             ([*src[:at], take, *src[at + 1 :]], [*dst[:at], put, *dst[at + 1 :]])
             for src, dst in moves
@@ -273,9 +275,14 @@ def _rolled(a: ndarray, shift: int) -> ndarray:
     size = a.size
     by = shift % size
     made = _core.empty_like(a)
-    made[by:] = a[: size - by]
+    rest = size - by
+    # The longer part first: a short one alone would run at once, and make an array that may never be needed.
+    if rest >= by:
+        made[by:] = a[:rest]
     if by:
-        made[:by] = a[size - by :]
+        made[:by] = a[rest:]
+    if rest < by:
+        made[by:] = a[:rest]
     return made
 
 

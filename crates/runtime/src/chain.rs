@@ -23,6 +23,12 @@ pub struct ChainPlan {
     pub locals: Vec<(StoreId, usize)>,
 }
 
+impl ChainPlan {
+    pub fn is_local(&self, store: StoreId) -> bool {
+        self.locals.iter().any(|(s, _)| *s == store)
+    }
+}
+
 /// Bytes of the arrays that a tile of rows should touch: they stay in the second-level cache.
 const TILE_BYTES: usize = 384 << 10;
 /// Arrays smaller than this pass between tasks through the cache anyway.
@@ -53,7 +59,7 @@ pub fn chain(tasks: Vec<TaskPlan>, nodes: &Nodes) -> Vec<TaskPlan> {
 /// The extent of the first axis of a task that can be cut along it.
 fn rows_of(t: &TaskPlan) -> Option<usize> {
     match &t.work {
-        TaskWork::Fused(f) if can_be_cut(f, 0) && !f.domain.contains(&0) => {
+        TaskWork::Fused(f) if can_be_cut(f, 0) && f.regions.is_empty() && !f.domain.contains(&0) => {
             f.domain.first().copied().filter(|&r| r >= 64)
         }
         _ => None,

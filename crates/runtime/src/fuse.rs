@@ -1,9 +1,13 @@
 //! Fusion: which nodes share a task. Groups stay in an order in which running them one after another
 //! gives the program's results; a node joins an earlier group only if nothing between forbids it.
 
-use crate::node::{Nodes, Spot, StoreId, Work, conflict};
+use crate::node::{Node, Nodes, Spot, StoreId, Work, conflict};
+use crate::record::MapOp;
 use crate::reserved;
+use crate::sink::sink;
+use crate::stitch::Stitches;
 use numloom_ir::{Dims, Overlap, View};
+use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 use std::cell::Cell;
 
@@ -17,6 +21,48 @@ pub struct Group {
     /// Axes folded away by the group's reductions, if it has any.
     pub reduced: Option<u64>,
     pub fused: bool,
+    pub ways: Ways,
+}
+
+impl Group {
+    /// The touch of the same elements in the same way.
+    fn touch_like(&mut self, t: &Touch) -> Option<&mut Touch> {
+        self.touches.iter_mut().find(|o| o.store == t.store && o.view == t.view && o.apart == t.apart)
+    }
+
+    pub fn touch(&mut self, t: Touch) {
+        match self.touch_like(&t) {
+            Some(o) => o.writes |= t.writes,
+            None => self.touches.push(t),
+        }
+    }
+}
+
+/// How a domain is gone through: what does not go together.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Ways {
+    /// In regions, of what is read in pieces.
+    patched: bool,
+    /// Whole: it is folded, or counted in.
+    whole: bool,
+}
+
+impl Ways {
+    pub fn of(node: &Node, stitches: &Stitches) -> Ways {
+        let counts = matches!(node.work, Work::Map(MapOp::Iota { .. }));
+        Ways {
+            patched: node.reads().any(|s| stitches.of(s.store).is_some()),
+            whole: counts || matches!(node.work, Work::Reduce { .. }),
+        }
+    }
+
+    pub fn with(self, other: Ways) -> Ways {
+        Ways { patched: self.patched || other.patched, whole: self.whole || other.whole }
+    }
+
+    pub fn are_possible(self) -> bool {
+        !(self.patched && self.whole)
+    }
 }
 
 /// How a group touches a store.
@@ -25,17 +71,19 @@ pub struct Touch {
     pub store: StoreId,
     pub view: View,
     pub writes: bool,
-    /// Written by a reduction: not there before the task is over.
-    pub at_end: bool,
+    /// Not in step with the domain: written by a reduction, and not there before the task is over, or read in pieces
+    /// that lie elsewhere.
+    pub apart: bool,
     bounds: (usize, usize),
 }
 
 /// Most nodes in one task: bounds the time to analyse and compile it.
-const MOST_NODES: usize = 200;
+pub const MOST_NODES: usize = 200;
 const MOST_TOUCHES: usize = 600;
 
 struct Grouping<'a> {
     nodes: &'a Nodes,
+    stitches: &'a Stitches,
     groups: Vec<Group>,
     by_store: Vec<Touched>,
 }
@@ -70,27 +118,66 @@ impl Touched {
     }
 }
 
-pub fn fuse(nodes: &Nodes, enabled: bool) -> Vec<Group> {
+/// The groups, or stores that have to be made after all.
+pub fn fuse(nodes: &Nodes, stitches: &Stitches, enabled: bool) -> Result<Vec<Group>, Vec<StoreId>> {
     let count = nodes.stores.len();
-    let mut g = Grouping { nodes, groups: Vec::new(), by_store: vec![Touched::default(); count] };
+    let mut g = Grouping { nodes, stitches, groups: Vec::new(), by_store: vec![Touched::default(); count] };
     for i in 0..g.nodes.nodes.len() {
-        g.place(i as u32, enabled);
+        if !stitches.has_copy(i as u32) {
+            g.place(i as u32, enabled);
+        }
     }
-    if enabled { join_groups(g.groups, count) } else { g.groups }
+    let mut groups = g.groups;
+    if enabled {
+        // Two that join may be what a third needs to join them.
+        loop {
+            let before = groups.len();
+            groups = join_groups(groups, count);
+            if groups.len() == before {
+                break;
+            }
+        }
+        sink(&mut groups, nodes, stitches);
+    }
+    if !stitches.is_empty() {
+        hand_out_copies(&mut groups, nodes, stitches)?;
+    }
+    Ok(groups)
+}
+
+/// The copies that would have made what is read in pieces go to those who read it: they are over when these are. What
+/// several groups would need is to be made.
+fn hand_out_copies(groups: &mut [Group], nodes: &Nodes, stitches: &Stitches) -> Result<(), Vec<StoreId>> {
+    let mut owners: FxHashMap<u32, usize> = FxHashMap::default();
+    let mut made = Vec::new();
+    for (k, group) in groups.iter_mut().enumerate() {
+        let read: FxHashSet<StoreId> = group.touches.iter().map(|t| t.store).collect();
+        for &copy in read.iter().filter_map(|&s| stitches.of(s)).flat_map(|s| &s.copies) {
+            match *owners.entry(copy).or_insert(k) {
+                owner if owner != k => made.push(nodes.nodes[copy as usize].outs[0].store),
+                _ if !group.nodes.contains(&copy) => group.nodes.push(copy),
+                _ => {}
+            }
+        }
+        group.nodes.sort_unstable();
+    }
+    if made.is_empty() { Ok(()) } else { Err(made) }
 }
 
 impl Grouping<'_> {
     fn place(&mut self, index: u32, enabled: bool) {
         let node = &self.nodes.nodes[index as usize];
-        let item = touches_of(node);
+        let item = touches_of(node, self.stitches);
         let opaque = node.work == Work::Opaque || !enabled;
         let reduced = match node.work {
             Work::Reduce { axes, .. } => Some(axes),
             _ => None,
         };
-        if !opaque && let Some(k) = home(&self.groups, &self.by_store, &item, &node.domain, reduced) {
+        let ways = Ways::of(node, self.stitches);
+        if !opaque && let Some(k) = home(&self.groups, &self.by_store, &item, &node.domain, reduced, ways) {
             self.groups[k].nodes.push(index);
             self.groups[k].reduced = self.groups[k].reduced.or(reduced);
+            self.groups[k].ways = self.groups[k].ways.with(ways);
             add_touches(&mut self.groups, &mut self.by_store, k, item);
             return;
         }
@@ -103,21 +190,25 @@ impl Grouping<'_> {
             touches: Vec::new(),
             reduced,
             fused,
+            ways,
         });
         add_touches(&mut self.groups, &mut self.by_store, k, item);
     }
 }
 
-fn touches_of(node: &crate::node::Node) -> SmallVec<[Touch; 4]> {
-    let at_end = node.is_reduce();
+pub fn touches_of(node: &Node, stitches: &Stitches) -> SmallVec<[Touch; 4]> {
+    let is_reduce = node.is_reduce();
     let touch = |s: &Spot, writes: bool| Touch {
         store: s.store,
         view: s.view.clone(),
         writes,
-        at_end: at_end && writes,
+        apart: is_reduce && writes,
         bounds: if crate::node::is_unsized(&s.view) { (0, usize::MAX) } else { s.view.byte_bounds() },
     };
     let mut all: SmallVec<[Touch; 4]> = node.reads().map(|s| touch(s, false)).collect();
+    for piece in node.reads().filter_map(|s| stitches.of(s.store)).flat_map(|s| &s.pieces) {
+        all.push(Touch { apart: true, ..touch(&piece.spot, false) });
+    }
     all.extend(node.outs.iter().map(|s| touch(s, true)));
     all
 }
@@ -137,6 +228,7 @@ fn home(
     item: &[Touch],
     domain: &[usize],
     reduced: Option<u64>,
+    ways: Ways,
 ) -> Option<usize> {
     let least = Cell::new(0usize);
     let at_least = |g: usize| least.set(least.get().max(g));
@@ -149,7 +241,7 @@ fn home(
             if !(t.writes || other.writes) || !meets(t, other) {
                 continue;
             }
-            let same = !other.at_end && !t.at_end;
+            let same = !other.apart && !t.apart;
             match conflict(&t.view, &other.view) {
                 Overlap::Disjoint if t.writes && other.writes && same && are_woven(&t.view, &other.view) => {
                     shared.push(g as u32);
@@ -179,6 +271,7 @@ fn home(
             && g.nodes.len() < MOST_NODES
             && g.touches.len() < MOST_TOUCHES
             && (reduced.is_none() || g.reduced.is_none() || g.reduced == reduced)
+            && g.ways.with(ways).are_possible()
     };
     shared.sort_unstable();
     shared.iter().map(|&g| g as usize).find(|&g| open(&groups[g]))
@@ -187,14 +280,14 @@ fn home(
 fn add_touches(groups: &mut [Group], by_store: &mut [Touched], k: usize, item: impl IntoIterator<Item = Touch>) {
     for t in item {
         let group = &mut groups[k];
-        let known = group.touches.iter_mut().find(|o| o.store == t.store && o.view == t.view && o.at_end == t.at_end);
-        match known {
+        let touched = &mut by_store[t.store as usize];
+        match group.touch_like(&t) {
             Some(o) => {
                 o.writes |= t.writes;
-                by_store[t.store as usize].written |= t.writes;
+                touched.written |= t.writes;
             }
             None => {
-                by_store[t.store as usize].add(k as u32, group.touches.len() as u32, t.writes);
+                touched.add(k as u32, group.touches.len() as u32, t.writes);
                 group.touches.push(t);
             }
         }
@@ -210,7 +303,7 @@ fn join_groups(old: Vec<Group>, stores: usize) -> Vec<Group> {
     let mut by_store = vec![Touched::default(); stores];
     for mut g in old {
         let touches = std::mem::take(&mut g.touches);
-        let k = if g.fused { home(&groups, &by_store, &touches, &g.domain, g.reduced) } else { None };
+        let k = if g.fused { home(&groups, &by_store, &touches, &g.domain, g.reduced, g.ways) } else { None };
         let k = match k.filter(|&k| groups[k].nodes.len() + g.nodes.len() <= MOST_NODES) {
             Some(k) => {
                 groups[k].nodes.append(&mut g.nodes);
@@ -220,6 +313,7 @@ fn join_groups(old: Vec<Group>, stores: usize) -> Vec<Group> {
                     groups[k].nodes.sort_unstable();
                 }
                 groups[k].reduced = groups[k].reduced.or(g.reduced);
+                groups[k].ways = groups[k].ways.with(g.ways);
                 k
             }
             None => {

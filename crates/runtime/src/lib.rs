@@ -33,9 +33,12 @@ mod near;
 mod node;
 mod outline;
 mod plan;
+mod sink;
 mod slices;
+mod stitch;
 
 // map, execute, retire
+mod appetite;
 mod channel;
 mod device_time;
 mod fp;

@@ -5,6 +5,7 @@ use crate::filler::{filler, is_narrow, may_raise};
 use crate::fuse::Group;
 use crate::node::{Input, Node, Nodes, Spot, StoreId, Work};
 use crate::record::MapOp;
+use crate::stitch::Stitches;
 use numloom_ir::kernel::{Instr, Kernel, NO_REG, OperandId, Reg, Target};
 use numloom_ir::{DType, Identity, ScalarOp, Value, View};
 
@@ -50,7 +51,7 @@ struct Lowering<'a> {
 }
 
 /// `needed_later[store]`: a later group of the window touches it.
-pub fn lower(nodes: &Nodes, group: &Group, needed_later: &dyn Fn(StoreId) -> bool) -> Lowered {
+pub fn lower(nodes: &Nodes, group: &Group, stitches: &Stitches, needed_later: &dyn Fn(StoreId) -> bool) -> Lowered {
     let out = Lowered {
         kernel: Kernel::default(),
         operands: Vec::new(),
@@ -60,7 +61,9 @@ pub fn lower(nodes: &Nodes, group: &Group, needed_later: &dyn Fn(StoreId) -> boo
     };
     let mut l = Lowering { nodes, out, current: Vec::new() };
     for (place, &i) in group.nodes.iter().enumerate() {
-        l.node(i);
+        if !stitches.has_copy(i) {
+            l.node(i);
+        }
         l.out.origins.resize(l.out.kernel.instrs.len(), place as u32);
     }
     for k in 0..l.current.len() {

@@ -73,7 +73,7 @@ fn release_temporaries(ops: &[Operation], done: usize) {
 pub fn helps(work: &Work, e: &ExecError) -> bool {
     let new = |stores: &mut dyn Iterator<Item = &Arc<Store>>| stores.filter(|s| s.is_bare()).count();
     let results = match &*work.payload.lock() {
-        Some(Payload::Fused { stores, .. }) => new(&mut stores.iter()),
+        Some(Payload::Fused { plan, stores, .. }) => new(&mut plan.made(stores)),
         Some(Payload::Chain { stores, .. }) => new(&mut stores.iter().flatten()),
         _ => 0,
     };

@@ -11,13 +11,14 @@ use crate::profile::{Doing, Lane, Span};
 use crate::record::MapOp;
 use crate::reserved;
 use crate::stats;
+use crate::stitch::{Patchwork, Region, Stitches};
 use crate::store::Store;
 use crate::swap::{self, Swap};
 use numloom_cpu::Compiled;
 use numloom_ir::kernel::Kernel;
 use numloom_ir::{Dims, ScalarOp, Value, View};
 use parking_lot::Mutex;
-use rustc_hash::{FxHashMap, FxHasher};
+use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
 use smallvec::SmallVec;
 use std::hash::{Hash, Hasher};
 use std::sync::{Arc, LazyLock};
@@ -53,12 +54,22 @@ pub struct FusedPlan {
     pub pace: Pace,
     /// It copies a temporary that lies like the array: on a device the two can change places.
     pub swaps: bool,
+    /// Operands that are not made but read in pieces, and the regions of its domain in which each is one piece.
+    pub patches: Vec<Patchwork>,
+    pub regions: Vec<Region>,
 }
 
 impl FusedPlan {
-    /// Its operands, then its reductions' results: the order of `stores_of`.
+    /// Its operands, then its reductions' results, then the pieces of what is read in pieces: the order of `stores_of`.
     pub fn spots(&self) -> impl Iterator<Item = &Spot> {
-        self.operands.iter().chain(self.folded.iter().map(|f| &f.spot))
+        let pieces = self.patches.iter().flat_map(|p| p.pieces.iter().map(|(_, spot)| spot));
+        self.operands.iter().chain(self.folded.iter().map(|f| &f.spot)).chain(pieces)
+    }
+
+    /// Of its stores, those that it needs memory of.
+    pub fn made<'a>(&'a self, stores: &'a [Arc<Store>]) -> impl Iterator<Item = &'a Arc<Store>> {
+        let is_patched = |k: usize| self.patches.iter().any(|p| p.operand as usize == k);
+        stores.iter().enumerate().filter(move |(k, _)| !is_patched(*k)).map(|(_, s)| s)
     }
 }
 
@@ -104,8 +115,7 @@ pub fn known(key: &Key) -> Option<Arc<Plan>> {
 /// Makes a plan, and keeps it by a key that it is not known by.
 pub fn make(nodes: &Nodes, fusing: bool, key: Option<Key>) -> Arc<Plan> {
     let mut span = Span::new(Lane::Utility, Doing::Fuse);
-    let groups = fuse::fuse(nodes, fusing);
-    let mut tasks = lower_all(nodes, &groups);
+    let mut tasks = grouped(nodes, fusing);
     let swaps = if fusing && reserved::devices() > 0 { swap::find(&mut tasks, nodes) } else { Vec::new() };
     // A GPU has no tiles that stay in a cache.
     if fusing && !reserved::are_gpus() {
@@ -124,22 +134,52 @@ pub fn make(nodes: &Nodes, fusing: bool, key: Option<Key>) -> Arc<Plan> {
     made
 }
 
-fn lower_all(nodes: &Nodes, groups: &[Group]) -> Vec<TaskPlan> {
+/// The tasks of the window. What is read in pieces is found first; where that does not do, it is made after all.
+fn grouped(nodes: &Nodes, fusing: bool) -> Vec<TaskPlan> {
+    const ROUNDS: usize = 4;
+    let mut refused = FxHashSet::default();
+    for _ in 0..ROUNDS {
+        let stitches = if fusing { Stitches::find(nodes, &mut refused) } else { Stitches::default() };
+        let tasks = fuse::fuse(nodes, &stitches, fusing).and_then(|groups| lower_all(nodes, &groups, &stitches));
+        match tasks {
+            Ok(tasks) => return tasks,
+            Err(made) => refused.extend(made),
+        }
+    }
+    let all_made = Stitches::default();
+    let groups = fuse::fuse(nodes, &all_made, fusing);
+    groups.and_then(|groups| lower_all(nodes, &groups, &all_made)).unwrap_or_default()
+}
+
+fn lower_all(nodes: &Nodes, groups: &[Group], stitches: &Stitches) -> Result<Vec<TaskPlan>, Vec<StoreId>> {
     let mut last_group = vec![0usize; nodes.stores.len()];
     for (g, group) in groups.iter().enumerate() {
         group.touches.iter().for_each(|t| last_group[t.store as usize] = g);
     }
-    groups.iter().enumerate().map(|(g, group)| task_of(nodes, group, &|s| last_group[s as usize] > g)).collect()
+    let task = |(g, group)| task_of(nodes, group, stitches, &|s| last_group[s as usize] > g);
+    groups.iter().enumerate().map(task).collect()
 }
 
-fn task_of(nodes: &Nodes, group: &Group, needed_later: &dyn Fn(StoreId) -> bool) -> TaskPlan {
+fn task_of(
+    nodes: &Nodes,
+    group: &Group,
+    stitches: &Stitches,
+    needed_later: &dyn Fn(StoreId) -> bool,
+) -> Result<TaskPlan, Vec<StoreId>> {
     let ops: Vec<u32> = group.nodes.iter().map(|&i| nodes.nodes[i as usize].op).collect();
     if !group.fused {
         let accesses = group.touches.iter().map(|t| (t.store, t.view.clone(), t.writes)).collect();
-        return TaskPlan { work: TaskWork::Opaque, accesses, ops };
+        return Ok(TaskPlan { work: TaskWork::Opaque, accesses, ops });
     }
-    let Lowered { kernel, operands, params, folded, origins } = lower::lower(nodes, group, needed_later);
-    let touched = |s: StoreId| operands.iter().any(|o| o.store == s) || folded.iter().any(|f| f.spot.store == s);
+    let Lowered { kernel, operands, params, folded, origins } = lower::lower(nodes, group, stitches, needed_later);
+    let Some((patches, regions)) = stitches.regions(&operands, &group.domain) else {
+        return Err(operands.iter().map(|o| o.store).filter(|&s| stitches.of(s).is_some()).collect());
+    };
+    let touched = |s: StoreId| {
+        let in_pieces = || patches.iter().flat_map(|p| &p.pieces).any(|(_, spot)| spot.store == s);
+        let whole = || operands.iter().any(|o| o.store == s && stitches.of(s).is_none());
+        whole() || folded.iter().any(|f| f.spot.store == s) || in_pieces()
+    };
     let accesses =
         group.touches.iter().filter(|t| touched(t.store)).map(|t| (t.store, t.view.clone(), t.writes)).collect();
     let plan = FusedPlan {
@@ -153,8 +193,10 @@ fn task_of(nodes: &Nodes, group: &Group, needed_later: &dyn Fn(StoreId) -> bool)
         on_gpu: OnGpu::default(),
         pace: Pace::default(),
         swaps: false,
+        patches,
+        regions,
     };
-    TaskPlan { work: TaskWork::Fused(Arc::new(plan)), accesses, ops }
+    Ok(TaskPlan { work: TaskWork::Fused(Arc::new(plan)), accesses, ops })
 }
 
 /// The kernel, made ready once for all windows.

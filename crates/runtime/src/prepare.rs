@@ -55,7 +55,7 @@ fn bound(work: &Work) -> Result<Prepared> {
             if let Some(e) = poison(stores.iter().flatten()) {
                 return Err(e);
             }
-            let kept = |(spot, _): &(&Spot, &Arc<Store>)| !plan.locals.iter().any(|(l, _)| *l == spot.store);
+            let kept = |(spot, _): &(&Spot, &Arc<Store>)| !plan.is_local(spot.store);
             let all = plan.steps.iter().zip(stores).flat_map(|(f, s)| f.spots().zip(s)).filter(kept);
             let jit = numloom_config::current().jit;
             let chain = |bases: &Bases, slab: Option<&Slab>| {
@@ -66,7 +66,7 @@ fn bound(work: &Work) -> Result<Prepared> {
             };
             let touched = || -> Vec<Touch> {
                 let all = plan.steps.iter().zip(stores).flat_map(|(f, s)| f.spots().zip(mapper::touches(f, s)));
-                let kept = all.filter(|(spot, _)| !plan.locals.iter().any(|(l, _)| *l == spot.store));
+                let kept = all.filter(|(spot, _)| !plan.is_local(spot.store));
                 kept.map(|(_, t)| t).collect()
             };
             let elements: usize = plan.steps.iter().map(|f| f.domain.iter().product()).max().unwrap_or(0);
@@ -222,7 +222,10 @@ pub struct FusedTask<'a> {
 fn fused(work: &Work, task: &FusedTask) -> Result<Prepared> {
     let &FusedTask { ops, plan, stores, .. } = task;
     if reserved::devices() == 0 {
-        let _room = room(ops, stores.iter())?;
+        let _room = room(ops, plan.made(stores))?;
+        if !plan.regions.is_empty() {
+            return regions(&Bases::Host(ops), task);
+        }
         return Ok(Prepared::Launch(Box::new(launch(&Bases::Host(ops), task, None)?)));
     }
     if plan.swaps && swap::done(task)? {
@@ -275,10 +278,51 @@ fn fused(work: &Work, task: &FusedTask) -> Result<Prepared> {
     {
         return Ok(Prepared::Launch(Box::new(launch)));
     }
+    Ok(parts_of(launches))
+}
+
+/// Launches that run together.
+fn parts_of(launches: Vec<Launch>) -> Prepared {
     let count = launches.iter().map(|l| l.phases().len()).max().unwrap_or(0);
     let tiles = |phase: usize| launches.iter().map(|l| l.phases().get(phase).copied().unwrap_or(0)).sum();
     let phases = (0..count).map(tiles).collect();
-    Ok(Prepared::Parts { launches, phases })
+    Prepared::Parts { launches, phases }
+}
+
+/// A task that reads something in pieces: its kernel over every region, in which each is one piece.
+fn regions(bases: &Bases, task: &FusedTask) -> Result<Prepared> {
+    let &FusedTask { plan, stores, .. } = task;
+    let mut operands = Vec::with_capacity(plan.operands.len());
+    for (k, (spot, store)) in plan.operands.iter().zip(stores).enumerate() {
+        let is_patched = plan.patches.iter().any(|p| p.operand as usize == k);
+        // Of those that are read in pieces a place is kept.
+        let nowhere = || Operand { ptr: std::ptr::null_mut(), dtype: spot.view.dtype, strides: Strides::new() };
+        operands.push(if is_patched { nowhere() } else { address(bases, spot, None, store)? });
+    }
+    let mut stores = stores[plan.operands.len() + plan.folded.len()..].iter();
+    let mut pieces = Vec::with_capacity(plan.patches.len());
+    for patch in &plan.patches {
+        let each = patch.pieces.iter().zip(&mut stores).map(|((_, spot), store)| address(bases, spot, None, store));
+        pieces.push(each.collect::<Result<Vec<_>>>()?);
+    }
+    count_traffic(plan, &[]);
+    let mut launches = Vec::with_capacity(plan.regions.len());
+    for region in &plan.regions {
+        // From where the operand begins to where the region does.
+        let moved = |o: &Operand, from: &dyn Fn(usize) -> usize| {
+            let step = |(a, s): (usize, &isize)| (region.at[a].start - from(a)) as isize * s;
+            let bytes: isize = o.strides.iter().enumerate().map(step).sum();
+            Operand { ptr: o.ptr.wrapping_offset(bytes), dtype: o.dtype, strides: o.strides.clone() }
+        };
+        let mut here: Vec<Operand> = operands.iter().map(|o| moved(o, &|_| 0)).collect();
+        for ((patch, pieces), &k) in plan.patches.iter().zip(&pieces).zip(&region.pieces) {
+            let (at, _) = &patch.pieces[k as usize];
+            here[patch.operand as usize] = moved(&pieces[k as usize], &|a| at[a].start);
+        }
+        let domain = region.at.iter().map(|r| r.len()).collect();
+        launches.push(launch_over(task, domain, here, Vec::new()));
+    }
+    Ok(parts_of(launches))
 }
 
 /// An elementwise operation or reduction over a length that has become known by now.
@@ -473,8 +517,12 @@ pub fn operands(bases: &Bases, task: &FusedTask, slab: Option<&Slab>) -> Result<
 
 /// The kernel bound to memory, over all of its domain or a slab.
 pub fn launch(bases: &Bases, task: &FusedTask, slab: Option<&Slab>) -> Result<Launch> {
-    let &FusedTask { ops, plan, params, raised, .. } = task;
     let (domain, operands, outputs) = operands(bases, task, slab)?;
+    Ok(launch_over(task, domain, operands, outputs))
+}
+
+fn launch_over(task: &FusedTask, domain: Dims, operands: Vec<Operand>, outputs: Vec<Output>) -> Launch {
+    let &FusedTask { ops, plan, params, raised, .. } = task;
     let settings = numloom_config::current();
     let reduced: Vec<bool> = (0..domain.len()).map(|a| plan.reduced >> a.min(63) & 1 == 1).collect();
     if !settings.print_kernels.is_empty() {
@@ -492,5 +540,5 @@ pub fn launch(bases: &Bases, task: &FusedTask, slab: Option<&Slab>) -> Result<La
         settings.jit,
     );
     let watch = raised.and_then(|raised| fp::watch(plan, fp::heard(ops), raised));
-    Ok(launch.watched(watch))
+    launch.watched(watch)
 }

@@ -1,5 +1,6 @@
 //! What tasks do: the work of a task, the same bound to memory, and the scheduler that runs them.
 
+use crate::appetite;
 use crate::chain::{ChainPlan, ChainRun};
 use crate::error::{ErrorKind, ExecError};
 use crate::mapper::Mapping;
@@ -22,7 +23,7 @@ use numloom_threads::{Job, Scheduler};
 use parking_lot::Mutex;
 use smallvec::SmallVec;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
 
 pub type Task = numloom_threads::Task<Work>;
 
@@ -45,6 +46,9 @@ pub struct Work {
     pub ops: Mutex<Vec<Operation>>,
     /// Floating-point flags seen so far.
     pub flags: AtomicU8,
+    /// The most memory it may take when it is bound, and what it was promised until then.
+    pub at_most: usize,
+    pub promised: AtomicUsize,
     /// Where its arrays are held while it runs, if there is a choice.
     pub mapping: Mutex<Option<Mapping>>,
     pub spent: Spent,
@@ -84,6 +88,14 @@ impl Job for Work {
         }
     }
 
+    fn waits_for_others(&self, behind: bool) -> bool {
+        appetite::waits_for_others(self, behind)
+    }
+
+    fn chosen(&self) {
+        appetite::chosen(self);
+    }
+
     fn bind(&self) -> Result<Prepared, ExecError> {
         let _range = profile::Range::of(self);
         if let Some(record) = &self.record {
@@ -96,6 +108,7 @@ impl Job for Work {
             Err(e) if piecemeal::helps(self, &e) => Ok(piecemeal::run(self)),
             done => done,
         };
+        appetite::bound(self);
         if let Some(record) = &self.record {
             profile::bound(record, bound.as_ref().unwrap_or(&Prepared::Done));
         }
@@ -185,6 +198,7 @@ impl Job for Work {
     }
 
     fn retire(&self, error: Option<ExecError>) {
+        appetite::bound(self);
         retire::retire(self, error);
     }
 }
@@ -204,7 +218,16 @@ fn is_abandoned() -> bool {
 impl Work {
     pub fn new(payload: Payload, ops: Vec<Operation>) -> Work {
         let (payload, ops) = (Mutex::new(Some(payload)), Mutex::new(ops));
-        Work { payload, ops, flags: AtomicU8::new(0), mapping: Mutex::new(None), spent: Spent::default(), record: None }
+        Work {
+            payload,
+            ops,
+            flags: AtomicU8::new(0),
+            at_most: 0,
+            promised: AtomicUsize::new(0),
+            mapping: Mutex::new(None),
+            spent: Spent::default(),
+            record: None,
+        }
     }
 
     /// Name and line of the first operation: what an error or a warning points at.

@@ -1,5 +1,6 @@
 //! The window: operations recorded and not yet launched, and the rules by which it is flushed.
 
+use crate::appetite;
 use crate::edges;
 use crate::gpu;
 use crate::node;
@@ -33,8 +34,12 @@ pub struct Window {
     kept: AtomicUsize,
     /// Where the operation was recorded with which rounds of a loop are taken to begin; 0 for nowhere yet.
     round: AtomicU64,
+    /// Where the last operation was recorded, from half such a window on.
+    before: AtomicU64,
     /// Length from which on the window is flushed before such an operation.
     rounds_end: AtomicUsize,
+    /// Elements of the largest result recorded since the last launch.
+    largest: AtomicUsize,
     /// Held while operations become tasks: windows are analysed one after another, in order.
     analysing: Mutex<()>,
     /// Wakes the utility thread.
@@ -50,7 +55,9 @@ pub static WINDOW: Window = Window {
     postponed: AtomicUsize::new(0),
     kept: AtomicUsize::new(0),
     round: AtomicU64::new(0),
+    before: AtomicU64::new(0),
     rounds_end: AtomicUsize::new(ROUNDS),
+    largest: AtomicUsize::new(0),
     analysing: Mutex::new(()),
     bell: Mutex::new(false),
     rung: Condvar::new(),
@@ -152,6 +159,10 @@ impl Window {
         op.announce();
         stats::count(&stats::OPERATIONS, 1);
         let heavy = is_heavy(&op);
+        let size = op.outs.first().filter(|p| !node::is_unsized(&p.view)).map_or(0, |p| p.view.size());
+        if size > self.largest.load(Ordering::Relaxed) {
+            self.largest.store(size, Ordering::Relaxed);
+        }
         if self.begins_rounds(&op) {
             self.flush_for(Reason::Rounds, false);
             profile::record::returned();
@@ -190,15 +201,19 @@ impl Window {
         let place = op.at.place();
         let here = (place.code as u64) << 32 | (place.at as u64 + 1);
         let end = self.rounds_end.load(Ordering::Relaxed);
-        // Some operation in the middle of the window is taken, and another one where that does not come again.
-        if self.round.load(Ordering::Relaxed) == 0 || length >= 2 * end {
+        // One that stands before the last one in the same function is taken: there a round begins, and what only the
+        // round before needed is forgotten. If there is none, any; and another one where that does not come again.
+        let before = self.before.swap(here, Ordering::Relaxed);
+        let is_back = before >> 32 == here >> 32 && here < before;
+        let round = self.round.load(Ordering::Relaxed);
+        if round == 0 && (is_back || length >= end) || length >= 2 * end {
             self.round.store(here, Ordering::Relaxed);
             return false;
         }
-        let middling = op.outs.first().is_some_and(|p| !node::is_unsized(&p.view) && p.view.size() <= MIDDLING);
+        let middling = self.largest.load(Ordering::Relaxed) <= MIDDLING;
         length >= end
             && middling
-            && self.round.load(Ordering::Relaxed) == here
+            && round == here
             && numloom_config::current().window_size > 2 * ROUNDS
             && reserved::devices() == 0
     }
@@ -268,6 +283,7 @@ impl Window {
         }
         self.kept.store(0, Ordering::Relaxed);
         self.rounds_end.store(ROUNDS, Ordering::Relaxed);
+        self.largest.store(0, Ordering::Relaxed);
         if reason != Reason::Rounds {
             self.round.store(0, Ordering::Relaxed);
         }
@@ -447,6 +463,7 @@ fn launch(plan: &TaskPlan, payload: Payload, own: Vec<Operation>, nodes: &node::
     }
     let mut record = TaskRecord::new();
     let mut work = Work::new(payload, own);
+    work.at_most = appetite::at_most(plan, nodes);
     if record.is_some() {
         edges::note(&mut record, edges::touched(plan, nodes));
         work.record = record;

@@ -14,6 +14,7 @@ from .masks import mask_read, mask_write, select
 from .observe import drop, error, read
 from .operations import DTYPES, python_scalar
 from .order import order, sort_in_place
+from .patchwork import patchwork, patchwork_by_hand
 from .statistics import percentile, statistic
 
 # How often each is tried.
@@ -55,6 +56,8 @@ WEIGHTS = {
     shuffle: 1,
     function: 4,
     helper: 2,
+    patchwork: 4,
+    patchwork_by_hand: 2,
     order: 4,
     sort_in_place: 1,
     shared_with_numpy: 2,
