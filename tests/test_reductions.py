@@ -303,3 +303,56 @@ def test_a_product_of_parts_is_the_one_from_the_left(name, of):
         numpy.testing.assert_array_equal(
             numpy.signbit(made[~numpy.isnan(made)]), numpy.signbit(expected[~numpy.isnan(expected)])
         )
+
+
+TABLES = {
+    "rows": lambda x: x,
+    "every other row": lambda x: x[::2],
+    "some columns": lambda x: x[:, 1:],
+    "backwards": lambda x: x[::-1, ::-1],
+    "by columns": lambda x: np.asfortranarray(x) if isinstance(x, np.ndarray) else numpy.asfortranarray(x),
+    "in planes": lambda x: x.reshape(100, -1, x.shape[1]),
+    "centred": lambda x: x - x[3],
+    "scaled by row": lambda x: x * x[:, :1],
+}
+
+
+@pytest.mark.parametrize("columns", [2, 3, 30, 100, 256, 257])
+@pytest.mark.parametrize("layout", TABLES)
+def test_long_tables_of_few_columns(layout, columns):
+    """Several rows are folded into as many rows of accumulators at once, whatever else the kernel reads."""
+    rows = -(-180_000 // columns // 100) * 100 + 100
+    for dtype in "f8", "f4", "i4", "?", "c16":
+        given = numpy.random.default_rng(columns).random((rows, columns)) * 4
+        table = (given - 2 if dtype != "?" else given > 0.01).astype(dtype)
+        if dtype == "?" and layout == "centred":
+            continue
+        theirs, ours = TABLES[layout](table), TABLES[layout](mine(table))
+        axis = tuple(range(theirs.ndim - 1))
+        for name in "sum", "mean", "max", "min", "any", "all", "std":
+            if dtype in ("c16", "?") and name == "std":
+                continue
+            # As many elements as a result has summands, each rounded once, and NumPy's own error besides.
+            tolerance = {"f8": 1e-12, "f4": 1e-3, "i4": 1e-12, "?": 0, "c16": 1e-12}[dtype]
+            expected = getattr(theirs, name)(axis=axis)
+            got = numpy.asarray(getattr(ours, name)(axis=axis))
+            assert got.dtype == expected.dtype
+            scale = numpy.abs(theirs).sum(axis=axis) / (len(given) if name == "mean" else 1) + 1
+            assert (numpy.abs(got.astype("c16") - expected) <= tolerance * scale).all(), (dtype, name)
+
+
+def test_sums_of_long_tables_are_the_same_whatever_shares_their_task():
+    x = mine(numpy.random.default_rng(8).random((30_000, 7)).astype("f4"))
+    column = mine(numpy.random.default_rng(9).random((30_000, 1)).astype("f4"))
+    np.sync()
+    alone = numpy.asarray(x.sum(0))
+    for others in lambda: x.max(0), lambda: (x * column).sum(0), lambda: ((x - x[0]) * 2).min(0):
+        other, total = others(), x.sum(0)
+        assert (numpy.asarray(total) == alone).all()
+        del other
+
+
+def test_errors_in_long_tables_are_heard():
+    x = mine(numpy.full((50_000, 3), 3e38, "f4"))
+    with pytest.warns(RuntimeWarning, match="overflow encountered in reduce"):
+        numpy.asarray(x.sum(0))

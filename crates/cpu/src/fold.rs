@@ -2,12 +2,13 @@
 //! so the result is the same for any number of workers and tiles.
 
 use crate::blame::{Watch, charged};
-use crate::frame::{Folding, with_frame};
-use crate::launch::Launch;
+use crate::frame::{Folding, Row, with_frame};
+use crate::launch::{Launch, Space};
 use crate::partials::Partials;
 use crate::walk;
 use numloom_loops::{BLOCK, In, cast_fn, scatter};
 use smallvec::SmallVec;
+use std::ops::Range;
 
 impl Launch {
     fn partial(&self, target: usize, index: usize) -> *mut u8 {
@@ -95,6 +96,9 @@ impl Launch {
                 }
             })
             .collect();
+        if let Some((all, lanes)) = &self.lanes {
+            return self.fold_lanes(watch, all, *lanes, r0..r1, &accs, chunks == 1);
+        }
         let folding = Folding::Outer { acc: accs.clone(), first: true };
         with_frame(&self.program, &self.params, folding, watch, |frame| {
             for r in r0..r1 {
@@ -111,6 +115,48 @@ impl Launch {
             if chunks == 1 {
                 for t in 0..accs.len() {
                     frame.flags |= charged(watch, t, || self.finish(t, k0, k1 - k0, accs[t]));
+                }
+            }
+            frame.all_flags()
+        })
+    }
+
+    /// Short rows, `lanes` of them combined at once into as many rows of accumulators, which become one in the end.
+    unsafe fn fold_lanes(
+        &self,
+        watch: Option<&Watch>,
+        all: &Space,
+        lanes: usize,
+        rows: Range<usize>,
+        accs: &[*mut u8],
+        finishes: bool,
+    ) -> u8 {
+        let columns = self.block.size;
+        let sizes = self.program.folds.iter().map(|f| f.dtype.size());
+        let mut wide: SmallVec<[Vec<u64>; 2]> =
+            sizes.clone().map(|size| vec![0u64; (lanes * columns * size).div_ceil(8)]).collect();
+        let acc = wide.iter_mut().map(|v| v.as_mut_ptr() as *mut u8).collect();
+        with_frame(&self.program, &self.params, Folding::Outer { acc, first: true }, watch, |frame| {
+            let base: SmallVec<[*mut u8; 8]> = self.operands.iter().map(|o| o.ptr).collect();
+            let inner: SmallVec<[isize; 8]> = all.strides.iter().map(|s| s.last().copied().unwrap_or(0)).collect();
+            let flat = Some((&all.shape[..], &all.strides[..]));
+            let row = Row { ptrs: &base, operands: &self.operands, inner: &inner, flat };
+            frame.begin_row(&row);
+            for r in rows.clone().step_by(lanes) {
+                if let Folding::Outer { first, .. } = &mut frame.folding {
+                    *first = r == rows.start;
+                }
+                frame.run_block(&row, r * columns, lanes.min(rows.end - r) * columns);
+            }
+            for (t, size) in sizes.enumerate() {
+                let (fns, first) = (&self.program.folds[t], wide[t].as_mut_ptr() as *mut u8);
+                for lane in 1..lanes.min(rows.len()) {
+                    let ins = [In { ptr: first, step: size }, In { ptr: first.add(lane * columns * size), step: size }];
+                    frame.flags |= charged(watch, t, || (fns.combine)(columns, ins.as_ptr(), &first));
+                }
+                std::ptr::copy_nonoverlapping(first, accs[t], columns * size);
+                if finishes {
+                    frame.flags |= charged(watch, t, || self.finish(t, 0, columns, accs[t]));
                 }
             }
             frame.all_flags()

@@ -257,7 +257,26 @@ impl Dense {
 impl Row<'_> {
     pub unsafe fn gather(&self, o: usize, start: usize, n: usize, out: *mut u8) {
         let size = self.operands[o].dtype.size();
-        self.runs(o, start, n, |ptr, stride, at, len| loops::gather(size, len, ptr, stride, out.add(at * size)));
+        if let Some((&[_, each], &[stride, 0])) = self.flat.map(|(shape, strides)| (shape, &strides[o][..])) {
+            return spread(self.operands[o].dtype.size(), self.ptrs[o], stride, each, start, n, out);
+        }
+        let once = self.repeats_after(o).filter(|&once| once < n);
+        let gathered = once.unwrap_or(n);
+        self.runs(o, start, gathered, |ptr, stride, at, len| loops::gather(size, len, ptr, stride, out.add(at * size)));
+        // A row that is the same for all: what is there of it is doubled until there is enough.
+        let mut there = gathered;
+        while there < n {
+            let more = there.min(n - there);
+            std::ptr::copy_nonoverlapping(out, out.add(there * size), more * size);
+            there += more;
+        }
+    }
+
+    /// The number of places after which an operand's elements come again, if all rows have the same.
+    fn repeats_after(&self, o: usize) -> Option<usize> {
+        let (shape, strides) = self.flat?;
+        let (last, rows) = strides[o].split_last()?;
+        (*last != 0 && rows.iter().all(|&s| s == 0)).then(|| shape[rows.len()])
     }
 
     unsafe fn scatter(&self, o: usize, start: usize, n: usize, src: Dense, mask: Option<*const u8>) {
@@ -303,6 +322,22 @@ impl Row<'_> {
                 index[k] = 0;
             }
         }
+    }
+}
+
+/// One element for each row of `each` places: `n` places from `start`.
+unsafe fn spread(size: usize, base: *mut u8, stride: isize, each: usize, start: usize, n: usize, out: *mut u8) {
+    let mut at = 0;
+    while at < n {
+        let (row, first) = ((start + at) / each, (start + at) % each);
+        let ptr = base.offset(row as isize * stride);
+        let rows = if first == 0 { (n - at) / each } else { 0 };
+        let len = if rows > 0 { rows * each } else { (each - first).min(n - at) };
+        match rows {
+            0 => loops::gather(size, len, ptr, 0, out.add(at * size)),
+            _ => loops::spread(size, rows, each, ptr, stride, out.add(at * size)),
+        }
+        at += len;
     }
 }
 

@@ -3,12 +3,13 @@
 use crate::blame::Watch;
 use crate::copy::Moves;
 use crate::frame::layout_of;
-use crate::partials::goes_along;
+use crate::partials::{GRANULE, goes_along};
 use crate::program::{Compiled, Layout, Program, Tier};
 use crate::trial::Trial;
 use crate::walk::{self, Operand};
 use numloom_ir::kernel::Instr;
 use numloom_ir::{DType, Dims, Strides, Value};
+use numloom_loops::BLOCK;
 use smallvec::SmallVec;
 use std::sync::Arc;
 
@@ -34,6 +35,10 @@ const CHUNK: usize = 1 << 16;
 const PARTIAL_VALUES: usize = 1 << 17;
 /// Most accumulators of an outer reduction that a tile keeps.
 const ACCUMULATORS: usize = 8192;
+/// Elements of a tile of short rows that are folded each: read column by column, they stay in the cache.
+const CACHED: usize = 48 << 10;
+/// Accumulators over short rows, several of which are combined at once; fixed, so that sums do not depend on the kernel.
+const LANES: usize = GRANULE;
 
 pub(crate) enum Shape {
     Map,
@@ -60,6 +65,8 @@ pub struct Launch {
     pub(crate) block: Space,
     /// The axes looped over outside: kept (inner folds) or reduced (outer folds).
     pub(crate) outer: Space,
+    /// Of an outer reduction over short rows: all axes, and how many rows are combined at once.
+    pub(crate) lanes: Option<(Space, usize)>,
     pub(crate) flat: bool,
     pub(crate) shape: Shape,
     /// Partial values, one buffer a target, when a reduction has several chunks.
@@ -122,23 +129,34 @@ impl Launch {
         let (away, _) = space(&away, false);
         let (shape, block, outer) = if !folds {
             (Shape::Map, kept, away)
-        } else if folds_inside(&axes, domain, reduced, &kept, &away) {
+        } else if !is_laned(&axes, domain, reduced, &kept, &away) && folds_inside(&axes, domain, reduced, &kept, &away)
+        {
             let chunks = away.size.div_ceil(CHUNK).max(1);
             (Shape::FoldInner { chunks }, away, kept)
         } else {
-            let columns = kept.size.clamp(1, ACCUMULATORS);
+            let along = innermost_is_reduced(&axes, domain, reduced);
+            let most_columns =
+                if along { (CACHED / away.size.max(1)).clamp(BLOCK, ACCUMULATORS) } else { ACCUMULATORS };
+            let columns = kept.size.clamp(1, most_columns);
             let most = (PARTIAL_VALUES / kept.size.max(1)).clamp(2, 256);
             let chunk = (CHUNK / columns).max(away.size.div_ceil(most)).max(1);
             let chunks = away.size.div_ceil(chunk).max(1);
             (Shape::FoldOuter { chunks, chunk, columns }, kept, away)
         };
-        let inner = block.shape.last().copied().unwrap_or(1);
-        let flat = block.shape.len() > 1 && inner < SHORT_ROW;
+        let lanes = (folds && is_laned(&axes, domain, reduced, &block, &outer)).then(|| {
+            let shape: Dims = outer.shape.iter().chain(&block.shape).copied().collect();
+            let joined = |(a, b): (&Strides, &Strides)| a.iter().chain(b).copied().collect();
+            let strides = outer.strides.iter().zip(&block.strides).map(joined).collect();
+            (Space { size: outer.size * block.size, shape, strides }, LANES / block.size)
+        });
+        let walked = lanes.as_ref().map_or(&block, |(all, _)| all);
+        let inner = walked.shape.last().copied().unwrap_or(1);
+        let flat = lanes.is_some() || walked.shape.len() > 1 && inner < SHORT_ROW;
         let layouts: SmallVec<[Layout; 8]> = (0..operands.len())
             .map(|i| {
-                let s = &block.strides[i];
+                let s = &walked.strides[i];
                 if flat {
-                    flat_layout(&block.shape, s, operands[i].dtype, stored[i])
+                    flat_layout(&walked.shape, s, operands[i].dtype, stored[i])
                 } else {
                     layout_of(s.last().copied().unwrap_or(0), operands[i].dtype.size(), stored[i])
                 }
@@ -154,6 +172,7 @@ impl Launch {
             output_strides,
             block,
             outer,
+            lanes,
             flat,
             shape,
             partials: Vec::new(),
@@ -301,8 +320,19 @@ fn stored_operands(compiled: &Compiled) -> SmallVec<[bool; 8]> {
 
 /// Whether blocks should run along the reduced axes (long contiguous folds, or hardly anything kept).
 fn folds_inside(axes: &[usize], domain: &[usize], reduced: &[bool], kept: &Space, away: &Space) -> bool {
-    let innermost_reduced = axes.iter().rev().find(|&&a| domain[a] > 1).is_none_or(|&a| reduced[a]);
-    goes_along(innermost_reduced, kept.size, away.size)
+    goes_along(innermost_is_reduced(axes, domain, reduced), kept.size, away.size)
+}
+
+fn innermost_is_reduced(axes: &[usize], domain: &[usize], reduced: &[bool]) -> bool {
+    axes.iter().rev().find(|&&a| domain[a] > 1).is_none_or(|&a| reduced[a])
+}
+
+/// Whether there are many short rows to be added to each other: some at once. Smaller ones may be folded by others in an
+/// order that is not this.
+fn is_laned(axes: &[usize], domain: &[usize], reduced: &[bool], kept: &Space, away: &Space) -> bool {
+    (2..=LANES / 2).contains(&kept.size)
+        && kept.size.saturating_mul(away.size) > CHUNK
+        && !innermost_is_reduced(axes, domain, reduced)
 }
 
 /// In a flat walk an operand is dense only if the whole space is one run of it.

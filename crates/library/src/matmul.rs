@@ -28,6 +28,8 @@ const SIDE: usize = 384;
 const TILE_WORK: usize = 1 << 20;
 /// Summands of a tile when the result is too small to be cut.
 const DEPTH: usize = 8192;
+/// Sides of a result to which so many summands each come that a BLAS, which cuts the result, has little to cut.
+const FLAT: usize = 100;
 /// Multiplications of a product that is worth all threads of a BLAS.
 const LARGE: usize = 1 << 24;
 /// Products of at most this many multiplications do not repay the packing of a GEMM.
@@ -295,6 +297,8 @@ impl MatMul {
             Grid::Vector(matvec::Plan::new(m.max(n), k, row.unsigned_abs() < col.unsigned_abs()))
         } else if work <= TILE_WORK {
             Grid::Batches { tiles: batch }
+        } else if m.max(n) <= FLAT && k >= 2 * DEPTH {
+            Grid::Depth { parts: pieces(k, DEPTH / 2) }
         } else if work >= LARGE
             && let Some(blas) = blas_for(args, m, n, k)
         {
