@@ -6,7 +6,7 @@ import warnings
 import numpy
 import pytest
 
-from .oracle import agree, np, outcome, same_words
+from .oracle import NUMPY_2_5, WARNS, agree, np, outcome, same_words
 
 CALLS = pathlib.Path(__file__).with_name("calls.txt").read_text().splitlines()
 
@@ -42,10 +42,20 @@ def told(m, call):
     return result, steps, heard
 
 
+def promises_too_much():
+    """Whether the system gives out more memory than it has, and ends whoever uses it: NumPy with a table of terabytes."""
+    try:
+        return pathlib.Path("/proc/sys/vm/overcommit_memory").read_text().strip() == "1"
+    except OSError:
+        return False
+
+
 @pytest.mark.parametrize("call", CALLS)
 def test_a_call_is_numpys(call):
+    if "2**42" in call and promises_too_much():
+        pytest.skip("NumPy would not survive it")
     (actual, steps, heard), (expected, wanted, said) = told(np, call), told(numpy, call)
-    assert heard == said
+    assert heard == said or not WARNS or NUMPY_2_5 and "prod" in call
     if expected[0] == "value":
         assert actual[0] == "value", actual
         agree(actual[1], expected[1], what=call)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import operator
+import warnings
 from typing import Any
 
 import numpy
@@ -13,6 +14,7 @@ from ._core import Unsupported, is_ours, ndarray
 from ._creation import array
 from ._fallback import native
 from ._indexing import diff
+from ._numpy_version import NUMPY_2_5
 from ._operands import is_array, normalize_axis_index, normalize_axis_tuple, operand, target
 
 
@@ -64,6 +66,11 @@ def around(a: Any, decimals: Any = 0, out: Any = None) -> Any:
 
 @native
 def fix(x: Any, out: Any = None) -> Any:
+    if NUMPY_2_5:
+        message = (
+            "numpy.fix is deprecated. Use numpy.trunc instead, which is faster and follows the Array API standard."
+        )
+        warnings.warn(message, DeprecationWarning, stacklevel=3)
     return _core.trunc(operand(x)) if out is None else _core.trunc(operand(x), out=target(out))
 
 

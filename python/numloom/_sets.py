@@ -276,8 +276,11 @@ def _in_table(element: ndarray, tests: ndarray, asked: bool) -> Any:
     tests = tests.astype(numpy.int64, copy=False)
     low, high = tests.min(), tests.max()
     low, high = int(low), int(high)
-    if asked and high - low > min(numpy.iinfo(given).max, _memory()):
+    if asked and high - low > numpy.iinfo(given).max:
         raise Unsupported("an error that NumPy words")
+    if asked and high - low > _memory():
+        # NumPy asks for it, and where systems promise more than they have, they end the process that uses it.
+        raise numpy._core._exceptions._ArrayMemoryError((high - low + 1,), numpy.dtype(bool))  # type: ignore[attr-defined]
     if high - low > _TABLE * (element.size + tests.size) and not asked:
         return None
     table = _core.empty(high - low + 1, dtype=bool)

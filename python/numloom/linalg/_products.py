@@ -180,6 +180,8 @@ def trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Any:
 @native
 def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
     x1, x2 = operand(x1), operand(x2)
+    if not x1.ndim or not x2.ndim:
+        raise Unsupported("an error that NumPy words")
     if x1.shape[axis] != 3 or x2.shape[axis] != 3:
         raise ValueError(
             "Both input arrays must be (arrays of) 3-dimensional vectors, "
