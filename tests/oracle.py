@@ -15,7 +15,7 @@ import pytest
 MODULE = os.environ.get("NUMLOOM_TEST_MODULE", "numloom")
 # Where arrays are on a GPU, which raises no floating-point flags (docs/gpu.md).
 WARNS = "--gpus 1" not in os.environ.get("NUMLOOM_CONFIG", "")
-# Its products of floats go in parts, and do not warn of what a product from the left would.
+# Its products of floats go in parts and do not warn of what a product from the left would.
 NUMPY_2_5 = numpy.lib.NumpyVersion(numpy.__version__) >= "2.5.0"
 np = importlib.import_module(MODULE)
 

@@ -43,7 +43,7 @@ def told(m, call):
 
 
 def promises_too_much():
-    """Whether the system gives out more memory than it has, and ends whoever uses it: NumPy with a table of terabytes."""
+    """Whether the system gives out more memory than it has: NumPy is ended when it fills a table of terabytes."""
     try:
         return pathlib.Path("/proc/sys/vm/overcommit_memory").read_text().strip() == "1"
     except OSError:
@@ -55,7 +55,7 @@ def test_a_call_is_numpys(call):
     if "2**42" in call and promises_too_much():
         pytest.skip("NumPy would not survive it")
     (actual, steps, heard), (expected, wanted, said) = told(np, call), told(numpy, call)
-    assert heard == said or not WARNS or NUMPY_2_5 and "prod" in call
+    assert heard == said or not WARNS or (NUMPY_2_5 and "prod" in call)
     if expected[0] == "value":
         assert actual[0] == "value", actual
         agree(actual[1], expected[1], what=call)

@@ -237,6 +237,26 @@ def test_a_round_of_a_loop_computes_nothing_for_the_next():
     assert written == [2 * a.nbytes] * 3, text
 
 
+def test_a_result_takes_over_the_memory_of_what_is_read_last():
+    values = numpy.random.default_rng(4).random(400_000)
+    x, index = np.asarray(values), np.asarray(numpy.random.default_rng(5).permutation(400_000))
+    np.sync()
+    for made, expected in (
+        (lambda: x[index] - x, lambda: values[numpy.asarray(index)] - values),
+        (lambda: np.sort(x) * 2 + np.sort(x), lambda: numpy.sort(values) * 3),
+        (lambda: np.cumsum(index).reshape(400, 1000).T + 1, lambda: numpy.cumsum(index).reshape(400, 1000).T + 1),
+    ):
+        result = made()
+        agree(result, expected(), ulps=4)
+    # What others still read, or hold, is left alone.
+    gathered = x[index]
+    view = gathered[::2]
+    changed = gathered * 2
+    del gathered
+    agree(changed, values[numpy.asarray(index)] * 2)
+    agree(view, values[numpy.asarray(index)][::2])
+
+
 def test_calls_return_before_the_work_is_done():
     with Counted() as grew:
         x = np.ones(LARGE)

@@ -186,6 +186,23 @@ PROGRAMS = {
             x = (c - c.mean()) / c.std()
         results = np.abs(x),
     """,
+    "groups": """
+        k, v = generator.integers(0, 1000, LENGTH), random(LENGTH)
+        ---
+        means = np.bincount(k, weights=v) / np.bincount(k)
+        results = np.abs(means[k] - v),
+    """,
+    "standardised": """
+        x, = random((LENGTH // 16, 12)),
+        ---
+        results = np.abs((x - x.mean(axis=0)) / x.std(axis=0)),
+    """,
+    "distances": """
+        x, = random((SIDE, 8)),
+        ---
+        squares = (x**2).sum(1)
+        results = np.exp(-0.5 * (squares[:, None] + squares[None, :] - 2 * x @ x.T)),
+    """,
     "sorted_again": """
         x, = random(LENGTH),
         ---

@@ -33,6 +33,7 @@ mod near;
 mod node;
 mod outline;
 mod plan;
+mod reuse;
 mod sink;
 mod slices;
 mod stitch;

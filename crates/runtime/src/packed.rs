@@ -62,7 +62,7 @@ fn keeps_all(op: &Operation, x: &Place) -> bool {
     reserved::devices() == 0
         && whole
         && out.store.nbytes() == x.store.nbytes()
-        && out.store.inherit(&x.store, op.name(), op.at)
+        && out.store.inherit(&x.store, 1, op.name(), op.at)
 }
 
 fn internal(op: &Operation, message: &str) -> ExecError {

@@ -10,6 +10,7 @@ use crate::pace::Pace;
 use crate::profile::{Doing, Lane, Span};
 use crate::record::MapOp;
 use crate::reserved;
+use crate::reuse::{self, Takeover};
 use crate::stats;
 use crate::stitch::{Patchwork, Region, Stitches};
 use crate::store::Store;
@@ -56,6 +57,8 @@ pub struct FusedPlan {
     pub swaps: bool,
     /// Operands that are not made but read in pieces, and the regions of its domain in which each is one piece.
     pub patches: Vec<Patchwork>,
+    /// Operands that are written into the memory of others.
+    pub takeovers: Vec<Takeover>,
     pub regions: Vec<Region>,
 }
 
@@ -69,7 +72,8 @@ impl FusedPlan {
     /// Of its stores, those that it needs memory of.
     pub fn made<'a>(&'a self, stores: &'a [Arc<Store>]) -> impl Iterator<Item = &'a Arc<Store>> {
         let is_patched = |k: usize| self.patches.iter().any(|p| p.operand as usize == k);
-        stores.iter().enumerate().filter(move |(k, _)| !is_patched(*k)).map(|(_, s)| s)
+        let is_new = |k: usize| self.takeovers.iter().any(|t| t.new as usize == k);
+        stores.iter().enumerate().filter(move |(k, _)| !is_patched(*k) && !is_new(*k)).map(|(_, s)| s)
     }
 }
 
@@ -120,6 +124,10 @@ pub fn make(nodes: &Nodes, fusing: bool, key: Option<Key>) -> Arc<Plan> {
     // A GPU has no tiles that stay in a cache.
     if fusing && !reserved::are_gpus() {
         tasks = chain::chain(tasks, nodes);
+    }
+    // With several memories an array is where its task runs, and devices have memory of their own to reuse.
+    if fusing && reserved::devices() == 0 {
+        reuse::find(&mut tasks, nodes);
     }
     span.count(tasks.len());
     let made = Arc::new(Plan { tasks, swaps });
@@ -194,6 +202,7 @@ fn task_of(
         pace: Pace::default(),
         swaps: false,
         patches,
+        takeovers: Vec::new(),
         regions,
     };
     Ok(TaskPlan { work: TaskWork::Fused(Arc::new(plan)), accesses, ops })

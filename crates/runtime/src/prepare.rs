@@ -20,6 +20,7 @@ use crate::profile::{Doing, Lane, Span, record};
 use crate::provenance::Provenance;
 use crate::reserved;
 use crate::retire;
+use crate::reuse::Takeover;
 use crate::stats;
 use crate::store::Store;
 use crate::streamed;
@@ -218,11 +219,23 @@ pub struct FusedTask<'a> {
     pub raised: Option<&'a Arc<Raised>>,
 }
 
+impl FusedTask<'_> {
+    /// Whose memory an operand is in, if another's took it over.
+    fn home(&self, operand: usize) -> Option<&Arc<Store>> {
+        let t = self.plan.takeovers.iter().find(|t| t.old as usize == operand)?;
+        self.stores.get(t.new as usize)
+    }
+}
+
 /// A fused task: in one memory, or in parts on several devices.
 fn fused(work: &Work, task: &FusedTask) -> Result<Prepared> {
     let &FusedTask { ops, plan, stores, .. } = task;
     if reserved::devices() == 0 {
-        let _room = room(ops, plan.made(stores))?;
+        let takeovers = takeovers(task);
+        // Those that can be are ours before anything else is: only this task touches them.
+        let new = plan.takeovers.iter().zip(&takeovers).filter(|(_, can)| !**can);
+        let _room = room(ops, plan.made(stores).chain(new.map(|(t, _)| &stores[t.new as usize])))?;
+        take_over(task, &takeovers)?;
         if !plan.regions.is_empty() {
             return regions(&Bases::Host(ops), task);
         }
@@ -281,6 +294,42 @@ fn fused(work: &Work, task: &FusedTask) -> Result<Prepared> {
     Ok(parts_of(launches))
 }
 
+/// How often the task's operations read a store.
+fn reads_of(ops: &[Operation], store: &Arc<Store>) -> u32 {
+    ops.iter().flat_map(|op| op.reads()).filter(|p| Arc::ptr_eq(&p.store, store)).count() as u32
+}
+
+/// Which of the arrays that are to take over memory can.
+fn takeovers(task: &FusedTask) -> SmallVec<[bool; 2]> {
+    let &FusedTask { ops, plan, stores, .. } = task;
+    let can = |t: &Takeover| {
+        let old = &stores[t.old as usize];
+        stores[t.new as usize].can_inherit(old, reads_of(ops, old))
+    };
+    plan.takeovers.iter().map(can).collect()
+}
+
+/// Puts new arrays where those are that they are computed from. Where that cannot be, they get memory of their own, and
+/// what was to be overwritten is copied there.
+fn take_over(task: &FusedTask, can: &[bool]) -> Result<()> {
+    let &FusedTask { ops, plan, stores, .. } = task;
+    for (t, &can) in plan.takeovers.iter().zip(can) {
+        let (new, old) = (&stores[t.new as usize], &stores[t.old as usize]);
+        let writes = |o: &&Operation| o.outs.iter().any(|p| Arc::ptr_eq(&p.store, new));
+        let (name, at) = ops.iter().find(writes).map_or(("task", Provenance::default()), |o| (o.name(), o.at));
+        if can && new.inherit(old, reads_of(ops, old), name, at) {
+            continue;
+        }
+        let (from, to) = (memory(ops, old)?, memory(ops, new)?);
+        // Of a store that is larger than it was where this was planned, only what is touched.
+        let bytes = plan.operands[t.new as usize].view.nbytes();
+        // SAFETY: both have the bytes of these views from their first on; this task alone touches the new one, and follows
+        // those that wrote the other.
+        unsafe { std::ptr::copy_nonoverlapping(from, to, bytes) };
+    }
+    Ok(())
+}
+
 /// Launches that run together.
 fn parts_of(launches: Vec<Launch>) -> Prepared {
     let count = launches.iter().map(|l| l.phases().len()).max().unwrap_or(0);
@@ -297,6 +346,7 @@ fn regions(bases: &Bases, task: &FusedTask) -> Result<Prepared> {
         let is_patched = plan.patches.iter().any(|p| p.operand as usize == k);
         // Of those that are read in pieces a place is kept.
         let nowhere = || Operand { ptr: std::ptr::null_mut(), dtype: spot.view.dtype, strides: Strides::new() };
+        let store = task.home(k).unwrap_or(store);
         operands.push(if is_patched { nowhere() } else { address(bases, spot, None, store)? });
     }
     let mut stores = stores[plan.operands.len() + plan.folded.len()..].iter();
@@ -501,7 +551,8 @@ fn address(bases: &Bases, spot: &Spot, slab: Option<&Slab>, store: &Store) -> Re
 /// The domain, operands and outputs of a task, or of a slab of it, in memory.
 pub fn operands(bases: &Bases, task: &FusedTask, slab: Option<&Slab>) -> Result<(Dims, Vec<Operand>, Vec<Output>)> {
     let &FusedTask { plan, stores, .. } = task;
-    let operands = plan.operands.iter().zip(stores).map(|(spot, store)| address(bases, spot, slab, store));
+    let operands = plan.operands.iter().zip(stores).enumerate();
+    let operands = operands.map(|(k, (spot, store))| address(bases, spot, slab, task.home(k).unwrap_or(store)));
     let operands = operands.collect::<Result<Vec<_>>>()?;
     let outputs = plan
         .folded

@@ -460,12 +460,17 @@ impl Store {
         self.is_private(0, 0) && self.owner.is_none() && !self.is_bare() && self.last_use.lock().is_none()
     }
 
-    /// Takes over the bytes of a store that is read for the last time, by whoever asks for this: nothing has to be copied.
-    /// False, and nothing has changed, if somebody else can still see them or they lie in several memories.
-    pub(crate) fn inherit(&self, from: &Store, op: &'static str, at: Provenance) -> bool {
+    /// Whether it can take over the bytes of a store that is read for the last time, so many times by whoever asks.
+    pub(crate) fn can_inherit(&self, from: &Store, reads: u32) -> bool {
+        let last = from.is_private(reads, 0) && !from.is_foreign() && from.last_use.lock().is_none();
+        last && from.nbytes() == self.nbytes() && self.is_bare() && !from.is_away() && !from.is_bare()
+    }
+
+    /// Takes them over: nothing has to be copied. False, and nothing has changed, if somebody else can still see them or
+    /// they lie in several memories.
+    pub(crate) fn inherit(&self, from: &Store, reads: u32, op: &'static str, at: Provenance) -> bool {
         let n = self.nbytes();
-        let last = from.is_private(1, 0) && !from.is_foreign() && from.last_use.lock().is_none();
-        if !last || from.nbytes() != n || !self.is_bare() || from.is_away() || from.is_bare() {
+        if !self.can_inherit(from, reads) {
             return false;
         }
         let p = from.ptr();
