@@ -549,3 +549,20 @@ def test_one_right_side_for_a_stack_of_factors():
     c = numpy.array([numpy.eye(3), 2 * numpy.eye(3)])
     x = numpy.asarray(numloom.linalg.cho_solve((numloom.array(c), True), [1.0, 2.0, 4.0]))
     numpy.testing.assert_allclose(x, [[1, 2, 4], [0.25, 0.5, 1]])
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex128", "float16", "int32", "uint8", "bool"])
+def test_many_products_of_few_elements(dtype):
+    for m, k, n in itertools.product((1, 2, 3, 9, 12), (1, 2, 3, 4, 7, 11), (1, 3, 8, 10, 19)):
+        a, b = data(dtype, (6, m, k), 1), data(dtype, (6, k, n), 2)
+        turned = numpy.ascontiguousarray(b.transpose(0, 2, 1)).transpose(0, 2, 1)
+        for left, right in (a, b), (a[::-1], b[:1]), (a[2], b), (a[:, ::-1], turned):
+            made = numpy.asarray(numloom.asarray(left) @ numloom.asarray(right))
+            expected = left @ right
+            assert made.dtype == expected.dtype
+            near = {"float32": 1e-5, "float16": 1e-2}.get(dtype, 1e-12)
+            numpy.testing.assert_allclose(made, expected, rtol=near, atol=near)
+    if dtype not in ("float16", "bool"):
+        tall = data(dtype, (40_000, 9), 3)
+        product = numpy.asarray(numloom.asarray(tall).T @ numloom.asarray(tall))
+        numpy.testing.assert_allclose(product, tall.T @ tall, rtol=1e-3 if dtype == "float32" else 1e-9, atol=1e-6)

@@ -29,12 +29,19 @@ FEW = 1 << 10
 _ORIGINAL: Any = numpy.vectorize
 
 
+_NUMPYS: Any = _ORIGINAL._vectorize_call  # type: ignore[attr-defined]
+
+
 class vectorize(_ORIGINAL):
     __doc__ = numpy.vectorize.__doc__
     __module__ = "numloom"
 
     def _vectorize_call(self, func: Callable[..., Any], args: Sequence[Any]) -> Any:
         """What NumPy does once it knows the function and the arguments that are arrays."""
+        if len(args) == 1 and type(args[0]) is ndarray and self.signature is None and args[0].size <= FEW:
+            # The commonest, without the rest of what there is to look at.
+            made = _NUMPYS(self, func, (to_numpy(args[0]),))
+            return tuple(map(_taken, made)) if type(made) is tuple else _taken(made)
         if args and self.signature is None:
             try:
                 arrays = [operand(a) for a in args]

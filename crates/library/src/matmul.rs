@@ -34,6 +34,8 @@ const FLAT: usize = 100;
 const LARGE: usize = 1 << 24;
 /// Products of at most this many multiplications do not repay the packing of a GEMM.
 const TINY: usize = 512;
+/// Nor do these, where there are many of them.
+const FEW: usize = 2048;
 
 /// A matrix in memory as a kernel reads it; steps are in elements.
 #[derive(Clone, Copy)]
@@ -133,6 +135,103 @@ unsafe fn direct_product<T: Element>(
         }
     }
     Ok(())
+}
+
+/// The first matrices of a batch, if all can be read and written where they are.
+unsafe fn in_place<T: Product>(args: &Args, bases: [*mut u8; 3]) -> Option<[Matrix<T>; 3]> {
+    let item = size_of::<T>() as isize;
+    let views = [&args.ins[0], &args.ins[1], &args.outs[0]];
+    let regular = |v: &RawView| v.dtype == T::DTYPE && v.strides.iter().all(|s| s % item == 0);
+    let distinct = views[2].strides.iter().zip(&views[2].shape).all(|(&s, &n)| n == 1 || s != 0);
+    let fits = distinct && views.iter().all(|v| regular(v)) && bases.iter().all(|p| p.cast::<T>().is_aligned());
+    let matrix = |(v, p): (&RawView, *mut u8)| {
+        let [rs, cs] = last_two(v);
+        Matrix { ptr: p as *const T, row_step: rs / item, col_step: cs / item }
+    };
+    fits.then(|| [matrix((views[0], bases[0])), matrix((views[1], bases[1])), matrix((views[2], bases[2]))])
+}
+
+/// Products of matrices of a few elements, `steps` elements apart: what is known of one is known of all.
+unsafe fn few<T: Element>(sides: [usize; 3], first: [Matrix<T>; 3], steps: [isize; 3], batches: Range<usize>) {
+    match sides[2] {
+        2 => few_deep::<T, 2>(sides, first, steps, batches),
+        3 => few_deep::<T, 3>(sides, first, steps, batches),
+        4 => few_deep::<T, 4>(sides, first, steps, batches),
+        _ if first[1].col_step == 1 && first[2].col_step == 1 => vectorized(
+            #[inline(always)]
+            || few_wide(sides, first, steps, batches.clone()),
+        ),
+        _ => {
+            for i in batches {
+                let [a, b, c] = nth(&first, steps, i);
+                let _ = direct_product(sides[0], sides[1], sides[2], a, b, c);
+            }
+        }
+    }
+}
+
+/// Of rows that lie side by side some columns at once.
+#[inline(always)]
+unsafe fn few_wide<T: Element>(
+    [m, n, k]: [usize; 3],
+    first: [Matrix<T>; 3],
+    steps: [isize; 3],
+    batches: Range<usize>,
+) {
+    const WIDE: usize = 8;
+    for i in batches {
+        let [a, b, c] = nth(&first, steps, i);
+        for row in 0..m as isize {
+            let (line, to) = (a.ptr.offset(row * a.row_step), (c.ptr as *mut T).offset(row * c.row_step));
+            let mut col = 0;
+            while col + WIDE <= n {
+                let mut sums = [T::ZERO; WIDE];
+                for depth in 0..k as isize {
+                    let x = *line.offset(depth * a.col_step);
+                    let others = b.ptr.offset(depth * b.row_step).add(col).cast::<[T; WIDE]>().read_unaligned();
+                    for (sum, y) in sums.iter_mut().zip(others) {
+                        *sum = sum.add(x.mul(y));
+                    }
+                }
+                to.add(col).cast::<[T; WIDE]>().write_unaligned(sums);
+                col += WIDE;
+            }
+            for col in col..n {
+                let mut sum = T::ZERO;
+                for depth in 0..k as isize {
+                    let y = *b.ptr.offset(depth * b.row_step).add(col);
+                    sum = sum.add((*line.offset(depth * a.col_step)).mul(y));
+                }
+                *to.add(col) = sum;
+            }
+        }
+    }
+}
+
+unsafe fn few_deep<T: Element, const K: usize>(
+    [m, n, _]: [usize; 3],
+    first: [Matrix<T>; 3],
+    steps: [isize; 3],
+    batches: Range<usize>,
+) {
+    for i in batches {
+        let [a, b, c] = nth(&first, steps, i);
+        for col in 0..n as isize {
+            let column: [T; K] = std::array::from_fn(|k| *b.ptr.offset(k as isize * b.row_step + col * b.col_step));
+            for row in 0..m as isize {
+                let line = a.ptr.offset(row * a.row_step);
+                let mut sum = T::ZERO;
+                for (k, &y) in column.iter().enumerate() {
+                    sum = sum.add((*line.offset(k as isize * a.col_step)).mul(y));
+                }
+                *(c.ptr as *mut T).offset(row * c.row_step + col * c.col_step) = sum;
+            }
+        }
+    }
+}
+
+fn nth<T: Copy>(first: &[Matrix<T>; 3], steps: [isize; 3], i: usize) -> [Matrix<T>; 3] {
+    std::array::from_fn(|o| Matrix { ptr: first[o].ptr.wrapping_offset(i as isize * steps[o]), ..first[o] })
 }
 
 /// Columns that the own kernel sums up in one go, and rows that share a load of `b`.
@@ -343,6 +442,14 @@ impl MatMul {
                 let vector = (m == 1 || n == 1) && m * n * k > TINY;
                 let batches = piece(plan.batch, *tiles, tile);
                 let (mut walk, bases) = Self::batches(args);
+                if !vector
+                    && m * n * k <= FEW
+                    && let Some(steps) = walk.single_run()
+                    && let Some(first) = in_place::<T>(args, bases)
+                {
+                    few::<T>([m, n, k], first, steps.map(|s| s / size_of::<T>() as isize), batches);
+                    return Ok(());
+                }
                 walk.seek(batches.start);
                 for _ in batches {
                     let operands = std::array::from_fn(|o| bases[o].offset(walk.offsets[o]));
