@@ -1,9 +1,10 @@
 //! Integer index arrays: the form in which fancy indexing reaches a gather or a scatter.
 //!
-//! The base view has its indexed axes moved to the front. Index arrays are int64 views of one common shape,
-//! one for each of those axes. The values (what is read or written) have the shape `index shape + rest
+//! The base view has its indexed axes moved to the front. Index arrays are views of integers of one common shape, one for
+//! each of those axes; those that are not int64 become so block by block. The values (what is read or written) have the shape `index shape + rest
 //! shape`; any mixed NumPy index becomes this by moving axes of the value view.
 
+use crate::element::read_run;
 use crate::gather::prefetch_run;
 use crate::vector::vectorized;
 use crate::walk::{Walk, ensure, piece, pieces};
@@ -69,7 +70,7 @@ impl Indexing {
     ) -> Result<Indexed<'a>, LibraryError> {
         let count = indices.len();
         ensure(count > 0 && self.axes.len() == count && base.shape.len() >= count, name, "wrong number of indices")?;
-        ensure(indices.iter().all(|i| i.dtype == DType::I64), name, "indices must be int64")?;
+        ensure(indices.iter().all(|i| i.dtype.is_integer()), name, "indices must be integers")?;
         let shape = &indices[0].shape;
         ensure(indices.iter().all(|i| i.shape == *shape), name, "index shapes differ")?;
         let fits = values.shape.len() == shape.len() + base.shape.len() - count
@@ -114,33 +115,76 @@ impl Indexed<'_> {
         let (index, extent) = (&self.indices[k], self.base.shape[k] as i64);
         let mut reach = [i64::MAX, i64::MIN];
         Walk::new(&index.shape, [&index.strides]).runs(self.piece(part), |[at], [step], n| {
-            // One pass that only looks how far they reach is cheap and vectorises.
             let start = index.ptr.offset(at);
             let n = if step == 0 { 1 } else { n };
-            let read = |i: usize| (start.offset(i as isize * step) as *const i64).read_unaligned();
-            let [low, high] = vectorized(
-                #[inline(always)]
-                || {
-                    if step == size_of::<i64>() as isize {
-                        extremes(n, |i| (start as *const i64).add(i).read_unaligned(), extent)
-                    } else {
-                        extremes(n, read, extent)
-                    }
-                },
-            );
-            if low >= 0 && high < extent {
-                reach = [reach[0].min(low), reach[1].max(high)];
-                return Ok(());
+            if index.dtype == DType::I64 {
+                return self.check_run(k, start, step, n, &mut reach);
             }
-            reach = [0, extent - 1];
-            if self.how.mode == Mode::Raise || extent == 0 {
-                for i in 0..n {
-                    self.place(k, read(i))?;
-                }
+            let mut room = [0i64; BLOCK];
+            for i in (0..n).step_by(BLOCK) {
+                let len = BLOCK.min(n - i);
+                let (from, step) = self.as_int64(k, start.offset(i as isize * step), step, len, &mut room);
+                self.check_run(k, from, step, len, &mut reach)?;
             }
             Ok(())
         })?;
+        if reach[0] < 0 {
+            reach = [0, extent - 1];
+        }
         Ok(reach)
+    }
+
+    /// Widens `reach` by a run of index array `k`; to the whole axis, by one that is not all inside: `[-1, ..]`.
+    unsafe fn check_run(
+        &self,
+        k: usize,
+        start: *const u8,
+        step: isize,
+        n: usize,
+        reach: &mut [i64; 2],
+    ) -> Result<(), LibraryError> {
+        let extent = self.base.shape[k] as i64;
+        let read = |i: usize| (start.offset(i as isize * step) as *const i64).read_unaligned();
+        // One pass that only looks how far they reach is cheap and vectorises.
+        let [low, high] = vectorized(
+            #[inline(always)]
+            || {
+                if step == size_of::<i64>() as isize {
+                    extremes(n, |i| (start as *const i64).add(i).read_unaligned(), extent)
+                } else {
+                    extremes(n, read, extent)
+                }
+            },
+        );
+        if low >= 0 && high < extent {
+            *reach = [reach[0].min(low), reach[1].max(high)];
+            return Ok(());
+        }
+        reach[0] = -1;
+        if self.how.mode == Mode::Raise || extent == 0 {
+            for i in 0..n {
+                self.place(k, read(i))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A run of index array `k` as int64 and the step between them: where it is, or for other types in `room`.
+    #[inline]
+    unsafe fn as_int64(
+        &self,
+        k: usize,
+        from: *const u8,
+        step: isize,
+        n: usize,
+        room: &mut [i64; BLOCK],
+    ) -> (*const u8, isize) {
+        let dtype = self.indices[k].dtype;
+        if dtype == DType::I64 {
+            return (from, step);
+        }
+        read_run(dtype, from, step, room.as_mut_ptr(), n);
+        (room.as_ptr().cast(), size_of::<i64>() as isize)
     }
 
     /// Between which offsets in the base the positions of a piece lie, from what `check` has answered for the tiles.
@@ -186,7 +230,7 @@ impl Indexed<'_> {
         range: Range<usize>,
         mut f: impl FnMut(usize, &[isize]) -> Result<(), LibraryError>,
     ) -> Result<(), LibraryError> {
-        let mut block = [0isize; BLOCK];
+        let (mut block, mut room) = ([0isize; BLOCK], [0i64; BLOCK]);
         let walk = |i: &RawView| Walk::new(&i.shape, [&i.strides]);
         let mut walks: SmallVec<[Walk<1>; 2]> = self.indices.iter().map(walk).collect();
         let mut at = range.start;
@@ -196,7 +240,8 @@ impl Indexed<'_> {
                 let mut i = 0;
                 walk.runs(at..at + block.len(), |[from], [step], n| {
                     let from = self.indices[k].ptr.offset(from);
-                    self.add_offsets(k, from, step, &mut block[i..i + n])?;
+                    let (indices, stride) = self.as_int64(k, from, step, n, &mut room);
+                    self.add_offsets(k, indices, stride, &mut block[i..i + n])?;
                     // The next block is on its way while `f` looks at this one.
                     let run = n as isize * step;
                     prefetch_run(from.wrapping_offset(run), run.max(0) as usize);
@@ -224,7 +269,9 @@ impl Indexed<'_> {
         soon: impl Fn(isize),
     ) -> Result<bool, LibraryError> {
         let [index] = self.indices else { return Ok(false) };
-        if Walk::new(&index.shape, [&index.strides]).single_run() != Some([size_of::<i64>() as isize]) {
+        if index.dtype != DType::I64
+            || Walk::new(&index.shape, [&index.strides]).single_run() != Some([size_of::<i64>() as isize])
+        {
             return Ok(false);
         }
         let (extent, stride, from) = (self.base.shape[0] as i64, self.base.strides[0], index.ptr as *const i64);

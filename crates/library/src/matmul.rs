@@ -172,12 +172,7 @@ unsafe fn few<T: Element>(sides: [usize; 3], first: [Matrix<T>; 3], steps: [isiz
 
 /// Of rows that lie side by side some columns at once.
 #[inline(always)]
-unsafe fn few_wide<T: Element>(
-    [m, n, k]: [usize; 3],
-    first: [Matrix<T>; 3],
-    steps: [isize; 3],
-    batches: Range<usize>,
-) {
+unsafe fn few_wide<T: Element>([m, n, k]: [usize; 3], first: [Matrix<T>; 3], steps: [isize; 3], batches: Range<usize>) {
     const WIDE: usize = 8;
     for i in batches {
         let [a, b, c] = nth(&first, steps, i);

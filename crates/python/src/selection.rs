@@ -62,7 +62,7 @@ pub fn plan(py: Python<'_>, view: &View, items: &[Item<'_>]) -> PyResult<Plan> {
             Item::Indices(a) => {
                 let mut a = a.clone();
                 errors::resolve(py, &mut a)?;
-                b.pick(as_int64(py, &a)?);
+                b.pick(if is_read_as_it_is(&a) { a } else { as_int64(py, &a)? });
             }
             Item::Mask(m) => b.mask(py, m)?,
         }
@@ -70,6 +70,12 @@ pub fn plan(py: Python<'_>, view: &View, items: &[Item<'_>]) -> PyResult<Plan> {
     let left = ndim - b.axis;
     b.rest(left);
     b.finish(items)
+}
+
+/// Whether large index arrays of other types are worth no copy: the host's operations read them block by block.
+fn is_read_as_it_is(a: &Array) -> bool {
+    const LARGE: usize = 1 << 16;
+    a.view.size() > LARGE && a.symbol().is_none() && numloom_runtime::devices() == 0
 }
 
 /// Masks must fit before integers are looked at, as in NumPy. `skipped`: the axes an ellipsis stands for.

@@ -14,7 +14,7 @@ const MOST_TOGETHER: usize = 32;
 struct Sinking<'a> {
     nodes: &'a Nodes,
     stitches: &'a Stitches,
-    groups: &'a mut [Group],
+    groups: &'a mut Vec<Group>,
     /// The group of every node that is in one.
     group_of: Vec<usize>,
     /// Nodes that write and read each store, in order.
@@ -45,6 +45,7 @@ pub fn sink(groups: &mut Vec<Group>, nodes: &Nodes, stitches: &Stitches) {
             s.sink_from(k);
         }
     }
+    s.delay();
     groups.retain(|g| !g.nodes.is_empty());
 }
 
@@ -163,6 +164,78 @@ impl Sinking<'_> {
             at += 1;
         }
         all
+    }
+
+    /// Large values that only tasks of one operation read, made long before the first of these needs them, become tasks of
+    /// their own before that: indices of one gather are gone before the next needs its.
+    fn delay(&mut self) {
+        let mut late: Vec<(usize, u32)> = Vec::new();
+        for k in 0..self.groups.len() {
+            let nodes = &self.groups[k].nodes;
+            if self.groups[k].fused && nodes.len() > 1 {
+                late.extend(nodes.iter().filter_map(|&i| self.first_user(i, k).map(|to| (to, i))));
+            }
+        }
+        // From the last on: where the others go stays as it is.
+        late.sort_unstable();
+        let mut changed: Vec<usize> = late.iter().map(|&(_, i)| self.group_of[i as usize]).collect();
+        while let Some((to, i)) = late.pop() {
+            let from = self.group_of[i as usize];
+            self.groups[from].nodes.retain(|&j| j != i);
+            let domain = self.node(i).domain.clone();
+            let ways = self.ways_of(i);
+            // Two of one domain for one reader share a task.
+            match self.groups.get_mut(to).filter(|g| g.fused && g.touches.is_empty() && g.domain == domain) {
+                Some(group) => {
+                    group.nodes.insert(0, i);
+                    group.ways = group.ways.with(ways);
+                }
+                None => {
+                    let nodes = vec![i];
+                    self.groups
+                        .insert(to, Group { domain, nodes, touches: Vec::new(), reduced: None, fused: true, ways });
+                }
+            }
+        }
+        changed.sort_unstable();
+        changed.dedup();
+        // Groups moved up by those put before them: look at all that may have changed.
+        if !changed.is_empty() {
+            for k in 0..self.groups.len() {
+                if self.groups[k].fused {
+                    self.look_again(k);
+                }
+            }
+        }
+    }
+
+    /// The group that reads a node's value first, if that is late and all who read it are tasks of one operation.
+    fn first_user(&self, i: u32, from: usize) -> Option<usize> {
+        // Where even tiles are small, less is large.
+        let large = numloom_config::current().min_cpu_chunk.saturating_mul(64).min(1 << 20);
+        let n = self.node(i);
+        let [out] = &n.outs[..] else { return None };
+        let local = &self.nodes.stores[out.store as usize];
+        let readers = &self.readers[out.store as usize];
+        let own = !local.live && local.fresh && self.writers[out.store as usize].len() == 1 && n.mask.is_none();
+        let is_map = matches!(n.work, Work::Map(_));
+        if !own || !is_map || readers.is_empty() || bytes(&out.view) < large {
+            return None;
+        }
+        let users = || readers.iter().map(|&r| self.group_of[r as usize]);
+        let to = users().min().filter(|_| users().all(|g| g != NOWHERE && !self.groups[g].fused))?;
+        // What it reads is stored anyway, and if it is kept for longer takes no more than what it makes.
+        let kept = |s: &Spot| {
+            let made_here = || self.writers[s.store as usize].iter().any(|&w| self.group_of[w as usize] == from);
+            self.nodes.stores[s.store as usize].live || !made_here() || self.is_read_outside(s.store, from)
+        };
+        let cost: usize = n.reads().map(|s| bytes(&s.view)).sum();
+        let unchanged = || self.sources(n).all(|(store, view)| !self.is_overwritten(store, view, i, to));
+        (to > from + 1 && cost <= bytes(&out.view) && n.reads().all(kept) && unchanged()).then_some(to)
+    }
+
+    fn is_read_outside(&self, store: StoreId, group: usize) -> bool {
+        self.readers[store as usize].iter().any(|&r| self.group_of[r as usize] != group)
     }
 
     /// Whether less is stored and loaded when these nodes move.
