@@ -1,37 +1,60 @@
-//! How much memory a task will take when it is bound. What a program does one after another needs its arrays one after
-//! another: a task that would need more than there ever was waits until those before it are over, and their
-//! temporaries are gone.
+//! How much memory a task will take when it is bound, and whether it gives some back when it is over. What a program does
+//! one after another needs its arrays one after another: a task that would need more than there ever was waits for one
+//! that is about to free some, if other threads can help that one meanwhile.
 
 use crate::memory::Memory;
 use crate::node::Nodes;
+use crate::operation::Operation;
 use crate::plan::TaskPlan;
 use crate::pool;
 use crate::reserved;
 use crate::stats;
 use crate::store::Store;
 use crate::task::{Payload, Work};
+use smallvec::SmallVec;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// Less than this is taken at any time.
 const LITTLE: usize = 1 << 20;
 
 /// Bytes that tasks will take which were chosen and are not bound yet.
 static PROMISED: AtomicUsize = AtomicUsize::new(0);
+/// Tasks under way that others can help with and that will free much.
+static FREEING: AtomicUsize = AtomicUsize::new(0);
 
-/// The most that a planned task may take. With several memories each has a mapper who sees to what is where.
-pub fn at_most(plan: &TaskPlan, nodes: &Nodes) -> usize {
+/// What is known of a task.
+#[derive(Default)]
+pub struct Appetite {
+    /// The most it may take when it is bound.
+    at_most: usize,
+    /// Whether it touches arrays that are worth a thought.
+    is_large: bool,
+    /// What it was promised until it is bound.
+    promised: AtomicUsize,
+    /// Whether it counts as one that frees much.
+    freeing: AtomicBool,
+}
+
+/// That of a planned task. With several memories each has a mapper who sees to what is where.
+pub fn of(plan: &TaskPlan, nodes: &Nodes) -> Appetite {
     if reserved::devices() > 0 {
-        return 0;
+        return Appetite::default();
     }
-    let written = plan.accesses.iter().filter(|(_, _, writes)| *writes);
-    written.map(|(s, _, _)| &nodes.stores[*s as usize].store).filter(|s| s.is_bare()).map(|s| s.nbytes()).sum()
+    let mut appetite = Appetite::default();
+    for (s, _, writes) in &plan.accesses {
+        let store = &nodes.stores[*s as usize].store;
+        let bytes = store.nbytes();
+        appetite.is_large |= bytes >= LITTLE;
+        appetite.at_most += if *writes && store.is_bare() { bytes } else { 0 };
+    }
+    appetite
 }
 
 /// Whether a task had better not begin while others run; `behind`: an earlier one waits for them, which is to have what
 /// they free.
 pub fn waits_for_others(work: &Work, behind: bool) -> bool {
-    if work.at_most < LITTLE {
+    if work.appetite.at_most < LITTLE || FREEING.load(Ordering::Acquire) == 0 {
         return false;
     }
     let new = new_bytes(work);
@@ -43,18 +66,26 @@ pub fn waits_for_others(work: &Work, behind: bool) -> bool {
 
 /// The task will be bound next.
 pub fn chosen(work: &Work) {
-    if work.at_most >= LITTLE {
+    let appetite = &work.appetite;
+    if appetite.at_most >= LITTLE {
         let new = new_bytes(work);
-        work.promised.store(new, Ordering::Release);
+        appetite.promised.store(new, Ordering::Release);
         PROMISED.fetch_add(new, Ordering::AcqRel);
+    }
+    if appetite.is_large && frees_much(work) {
+        appetite.freeing.store(true, Ordering::Release);
+        FREEING.fetch_add(1, Ordering::AcqRel);
     }
 }
 
-/// It is bound, or over: what it took is counted, and what it was promised is no more.
-pub fn bound(work: &Work) {
-    let promised = work.promised.swap(0, Ordering::AcqRel);
+/// It is bound: what it took is counted, and what it was promised is no more. `divided`: others can help.
+pub fn bound(work: &Work, divided: bool) {
+    let promised = work.appetite.promised.swap(0, Ordering::AcqRel);
     if promised > 0 {
         PROMISED.fetch_sub(promised, Ordering::AcqRel);
+    }
+    if !divided && work.appetite.freeing.swap(false, Ordering::AcqRel) {
+        FREEING.fetch_sub(1, Ordering::AcqRel);
     }
 }
 
@@ -62,7 +93,7 @@ pub fn bound(work: &Work) {
 fn new_bytes(work: &Work) -> usize {
     // Whoever looks at them may wait for who asks this.
     let (Some(ops), Some(payload)) = (work.ops.try_lock(), work.payload.try_lock()) else { return 0 };
-    let mut new: Vec<&Arc<Store>> = Vec::new();
+    let mut new: SmallVec<[&Arc<Store>; 8]> = SmallVec::new();
     let mut add = |s| {
         let s: &Arc<Store> = s;
         if s.is_bare() && !new.iter().any(|n| Arc::ptr_eq(n, s)) {
@@ -79,4 +110,28 @@ fn new_bytes(work: &Work) -> usize {
         Some(Payload::Opaque) => ops.iter().flat_map(|op| &op.outs).for_each(|p| add(&p.store)),
     }
     new.iter().map(|s| pool::rounded(s.nbytes())).sum()
+}
+
+/// Whether large arrays are gone when the task is over: nobody but its operations will have touched them.
+fn frees_much(work: &Work) -> bool {
+    let Some(ops) = work.ops.try_lock() else { return false };
+    let mut uses: SmallVec<[(&Store, u32, u32); 8]> = SmallVec::new();
+    let mut count = |store, writes: bool| {
+        let store: &Store = store;
+        if store.nbytes() < LITTLE {
+            return;
+        }
+        let known = uses.iter().position(|(s, ..)| std::ptr::eq(*s, store));
+        let k = known.unwrap_or_else(|| {
+            uses.push((store, 0, 0));
+            uses.len() - 1
+        });
+        if writes { uses[k].2 += 1 } else { uses[k].1 += 1 }
+    };
+    for op in ops.iter() {
+        let op: &Operation = op;
+        op.reads().for_each(|p| count(&p.store, false));
+        op.outs.iter().for_each(|p| count(&p.store, true));
+    }
+    uses.into_iter().any(|(s, reads, writes)| !s.is_bare() && !s.is_foreign() && s.is_private(reads, writes))
 }

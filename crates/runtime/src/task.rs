@@ -1,6 +1,6 @@
 //! What tasks do: the work of a task, the same bound to memory, and the scheduler that runs them.
 
-use crate::appetite;
+use crate::appetite::{self, Appetite};
 use crate::chain::{ChainPlan, ChainRun};
 use crate::error::{ErrorKind, ExecError};
 use crate::mapper::Mapping;
@@ -23,7 +23,7 @@ use numloom_threads::{Job, Scheduler};
 use parking_lot::Mutex;
 use smallvec::SmallVec;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
 pub type Task = numloom_threads::Task<Work>;
 
@@ -46,9 +46,7 @@ pub struct Work {
     pub ops: Mutex<Vec<Operation>>,
     /// Floating-point flags seen so far.
     pub flags: AtomicU8,
-    /// The most memory it may take when it is bound, and what it was promised until then.
-    pub at_most: usize,
-    pub promised: AtomicUsize,
+    pub appetite: Appetite,
     /// Where its arrays are held while it runs, if there is a choice.
     pub mapping: Mutex<Option<Mapping>>,
     pub spent: Spent,
@@ -108,7 +106,8 @@ impl Job for Work {
             Err(e) if piecemeal::helps(self, &e) => Ok(piecemeal::run(self)),
             done => done,
         };
-        appetite::bound(self);
+        let phases = bound.as_ref().map_or(&[][..], Work::phases);
+        appetite::bound(self, phases.iter().any(|&tiles| tiles > 1));
         if let Some(record) = &self.record {
             profile::bound(record, bound.as_ref().unwrap_or(&Prepared::Done));
         }
@@ -198,7 +197,7 @@ impl Job for Work {
     }
 
     fn retire(&self, error: Option<ExecError>) {
-        appetite::bound(self);
+        appetite::bound(self, false);
         retire::retire(self, error);
     }
 }
@@ -222,8 +221,7 @@ impl Work {
             payload,
             ops,
             flags: AtomicU8::new(0),
-            at_most: 0,
-            promised: AtomicUsize::new(0),
+            appetite: Appetite::default(),
             mapping: Mutex::new(None),
             spent: Spent::default(),
             record: None,

@@ -463,7 +463,7 @@ fn launch(plan: &TaskPlan, payload: Payload, own: Vec<Operation>, nodes: &node::
     }
     let mut record = TaskRecord::new();
     let mut work = Work::new(payload, own);
-    work.at_most = appetite::at_most(plan, nodes);
+    work.appetite = appetite::of(plan, nodes);
     if record.is_some() {
         edges::note(&mut record, edges::touched(plan, nodes));
         work.record = record;

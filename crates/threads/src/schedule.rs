@@ -188,10 +188,24 @@ impl<J: Job> Scheduler<J> {
         let Some(task) = self.choose(binding) else { return false };
         if !task.is_bound() {
             task.bind();
+            self.look_again();
             self.advance(&task, 0, binding);
         }
         self.run_tiles(&task, end, binding);
         true
+    }
+
+    /// For those who wait for others: a task is bound, and what they have to wait for may be less.
+    fn look_again(&self) {
+        if self.held_back.load(Ordering::Acquire) {
+            let ready = self.ready.lock();
+            self.held_back.store(false, Ordering::Release);
+            self.count(&ready);
+            let held = ready.len();
+            drop(ready);
+            self.wake(held);
+            self.tell();
+        }
     }
 
     fn run_tiles(&self, task: &Arc<Task<J>>, end: Option<Deadline>, stays: bool) {
