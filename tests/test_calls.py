@@ -50,8 +50,14 @@ def promises_too_much():
         return False
 
 
+# As NumPy 2.4 does it.
+OLD = ["sparse=True,copy=False", "ifft2(np.ones((4,6))", "initial=0", "np.inf, 1, 1]"]
+
+
 @pytest.mark.parametrize("call", CALLS)
 def test_a_call_is_numpys(call):
+    if NUMPY_2_5 and any(part in call for part in OLD):
+        pytest.skip("NumPy 2.5 answers otherwise")
     if "2**42" in call and promises_too_much():
         pytest.skip("NumPy would not survive it")
     (actual, steps, heard), (expected, wanted, said) = told(np, call), told(numpy, call)

@@ -124,9 +124,26 @@ def broadcasts(np, x, y):
     return a - a.mean(axis=0), a / (a.sum(axis=1)[:, None] + 1), np.tile(y[:300], 200)
 
 
+def takeovers(np, x, y):
+    t, u = np.sort(x), np.cumsum(y)
+    return t * 2 + u, t + 1, u - t, t > u
+
+
+def rolled(np, x, y):
+    a = x.reshape(200, 300)
+    around = np.roll(a, 1, 0) + np.roll(a, -1, 0) + np.roll(np.roll(a, 1, 1), 2, 0)
+    return around - a, around * 2, np.concatenate([y[7:], y[:7]]) - y
+
+
+def tables(np, x, y):
+    a = np.concatenate([x, y]).reshape(-1, 3)
+    return a - a.mean(axis=0), a.T @ a, a.std(axis=0), a[np.argsort(y[:400]).astype("i2")]
+
+
 PROGRAMS = [
     fused, masked, packed, reductions, gathers, scatters, views, joins, products, scans, softmax, nonzero, slices,
     choices, updates, overlapping, stencil, casts, outer, broadcasts,
+    takeovers, rolled, tables,
 ]  # fmt: skip
 
 

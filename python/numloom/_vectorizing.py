@@ -29,7 +29,7 @@ FEW = 1 << 10
 _ORIGINAL: Any = numpy.vectorize
 
 
-_NUMPYS: Any = _ORIGINAL._vectorize_call  # type: ignore[attr-defined]
+_NUMPYS: Any = _ORIGINAL._vectorize_call
 
 
 class vectorize(_ORIGINAL):

@@ -28,8 +28,8 @@ LEFT_OUT = {
 # What these ask for a GPU does otherwise, as docs/gpu.md says: it raises no floating-point flags, adds float32 in an
 # order of its own and in the precision of the fold, multiplies in parts that may overflow, is soon through with work
 # that takes a CPU long, leaves host memory alone, runs nothing at once on the CPU, makes what is rolled, and children
-# of a fork cannot read what lies there; what is too large for the host's pool goes to the GPU's. What a profile finds in
-# programs of a CPU's size is that a GPU does little in them.
+# of a fork cannot read what lies there; what is too large for the host's pool goes to the GPU's. What a profile finds
+# in programs of a CPU's size is that a GPU does little in them.
 DIFFERENT = [
     "test_files.py::test_a_file_larger_than_memory_goes_through_tile_by_tile",
     "test_ufuncs.py::test_floating_point_warnings", "test_ufuncs.py::test_errstate_ignore_and_raise",

@@ -313,6 +313,14 @@ fn takeovers(task: &FusedTask) -> SmallVec<[bool; 2]> {
 /// what was to be overwritten is copied there.
 fn take_over(task: &FusedTask, can: &[bool]) -> Result<()> {
     let &FusedTask { ops, plan, stores, .. } = task;
+    if plan.takeovers.is_empty() {
+        return Ok(());
+    }
+    // All else that can fail comes first: with its old arrays overwritten, the work could not be done in another way.
+    let alone = plan.takeovers.iter().zip(can).filter(|(_, can)| !**can).map(|(t, _)| &stores[t.new as usize]);
+    for store in plan.made(stores).chain(alone) {
+        memory(ops, store)?;
+    }
     for (t, &can) in plan.takeovers.iter().zip(can) {
         let (new, old) = (&stores[t.new as usize], &stores[t.old as usize]);
         let writes = |o: &&Operation| o.outs.iter().any(|p| Arc::ptr_eq(&p.store, new));
