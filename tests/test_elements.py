@@ -194,3 +194,42 @@ def test_poly1d_is_ours_inside():
         p[-1] = 3
     numpy.testing.assert_allclose(sorted(numloom.poly1d([1, -3, 2]).r), [1, 2])
     assert type(numloom.poly1d([numpy.array(1, object)])) is numpy.poly1d
+
+
+OF_ONE = {
+    "more": lambda v: v + 1,
+    "whole": lambda v: int(v),
+    "two": lambda v: (v, v > 2),
+    "text": lambda v: "a" * int(v),
+    "a list": lambda v: [1, 2],
+    "nothing": lambda v: None,
+    "complex": lambda v: v * 1j,
+    "cut": lambda v: 1 if v < 3 else 2.5,
+    "single": lambda v: numpy.float32(v),
+    "large": lambda v: 2**70,
+    "arrays": lambda v: numpy.arange(3),
+    "a tuple of one": lambda v: (v,),
+    "an error": lambda v: 1 / 0 if v > 5 else 2,
+}
+
+
+@pytest.mark.parametrize("dtype", ["f8", "i4", "f2", "?", "u1"])
+@pytest.mark.parametrize("function", OF_ONE)
+def test_a_function_along_a_few_elements(function, dtype):
+    """What it is called with, how often, and what comes of it."""
+
+    def told(m):
+        calls = []
+
+        def noted(v):
+            calls.append(type(v))
+            return OF_ONE[function](v)
+
+        try:
+            made = m.vectorize(noted)(m.array(numpy.arange(10).astype(dtype)))
+        except Exception as error:
+            return type(error), calls
+        parts = made if isinstance(made, tuple) else (made,)
+        return [(numpy.asarray(x).tolist(), numpy.asarray(x).dtype) for x in parts], isinstance(made, tuple), calls
+
+    assert told(np) == told(numpy)

@@ -29,19 +29,20 @@ FEW = 1 << 10
 _ORIGINAL: Any = numpy.vectorize
 
 
-_NUMPYS: Any = _ORIGINAL._vectorize_call
-
-
 class vectorize(_ORIGINAL):
     __doc__ = numpy.vectorize.__doc__
     __module__ = "numloom"
 
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if len(args) == 1 and not kwargs and type(args[0]) is ndarray and not self.excluded:
+            # The commonest, without the rest of what there is to look at.
+            x, given = args[0], (self.signature, self.otypes, self.cache)
+            if given == (None, None, False) and callable(self.pyfunc) and x.ndim == 1 and 0 < x.size <= FEW:
+                return _along(self.pyfunc, to_numpy(x))
+        return super().__call__(*args, **kwargs)
+
     def _vectorize_call(self, func: Callable[..., Any], args: Sequence[Any]) -> Any:
         """What NumPy does once it knows the function and the arguments that are arrays."""
-        if len(args) == 1 and type(args[0]) is ndarray and self.signature is None and args[0].size <= FEW:
-            # The commonest, without the rest of what there is to look at.
-            made = _NUMPYS(self, func, (to_numpy(args[0]),))
-            return tuple(map(_taken, made)) if type(made) is tuple else _taken(made)
         if args and self.signature is None:
             try:
                 arrays = [operand(a) for a in args]
@@ -79,6 +80,26 @@ class vectorize(_ORIGINAL):
                 column.put(box, result)
         columns = [column.whole.T if turned else column.whole for column in made]
         return columns[0] if ufunc.nout == 1 else tuple(columns)
+
+
+_PLAIN = frozenset([bool, int, float, complex, numpy.bool_, numpy.int64, numpy.float64, numpy.complex128])
+
+
+def _along(func: Callable[..., Any], x: numpy.ndarray[Any, Any]) -> Any:
+    """NumPy's way along a few elements: the first, asked by itself, says how many results there are and their types."""
+    first = func(x[0])
+    kinds = [numpy.asarray(one).dtype.char for one in (first if type(first) is tuple else (first,))]
+    if len(kinds) == 1:
+        values = list(map(func, x.tolist()))
+        if _PLAIN.issuperset(map(type, values)):
+            return _taken(numpy.array(values, kinds[0]))
+        # Whatever they are, each is one element.
+        whole = numpy.empty(len(values), object)
+        for i, value in enumerate(values):
+            whole[i] = value
+        return _taken(numpy.asanyarray(whole, kinds[0]))
+    many = numpy.frompyfunc(func, 1, len(kinds))(x.astype(object))
+    return tuple(_taken(numpy.asanyarray(one, kind)) for one, kind in zip(many, kinds))
 
 
 def _taken(made: Any) -> Any:
