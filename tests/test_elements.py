@@ -232,4 +232,4 @@ def test_a_function_along_a_few_elements(function, dtype):
         parts = made if isinstance(made, tuple) else (made,)
         return [(numpy.asarray(x).tolist(), numpy.asarray(x).dtype) for x in parts], isinstance(made, tuple), calls
 
-    assert told(np) == told(numpy)
+    assert told(numloom) == told(numpy)

@@ -60,6 +60,10 @@ fn takeovers(
     ends: &dyn Fn(StoreId) -> bool,
 ) -> Vec<Takeover> {
     let instrs = &fused.compiled.kernel.instrs;
+    // What only moves elements goes a way of its own, from one place to another.
+    if instrs.iter().all(|i| matches!(i, Instr::Load { .. } | Instr::Store { .. })) {
+        return Vec::new();
+    }
     let loaded = |k: u16| instrs.iter().any(|i| matches!(i, Instr::Load { operand, .. } if *operand == k));
     let stored = |k: u16| instrs.iter().any(|i| matches!(i, Instr::Store { operand, .. } if *operand == k));
     let plainly = |k: u16| {
