@@ -1,60 +1,64 @@
 //! How much memory a task will take when it is bound, and whether it gives some back when it is over. What a program does
-//! one after another needs its arrays one after another: a task that would need more than there ever was waits for one
-//! that is about to free some, if other threads can help that one meanwhile.
+//! one after another needs its arrays one after another: a task that would need more than there ever was waits for those
+//! launched before it that will free some, as long as other threads can help these.
 
 use crate::memory::Memory;
-use crate::node::Nodes;
-use crate::operation::Operation;
+use crate::node::{Nodes, StoreId};
 use crate::plan::TaskPlan;
 use crate::pool;
 use crate::reserved;
 use crate::stats;
 use crate::store::Store;
 use crate::task::{Payload, Work};
+use parking_lot::Mutex;
 use smallvec::SmallVec;
+use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 /// Less than this is taken at any time.
 const LITTLE: usize = 1 << 20;
 
 /// Bytes that tasks will take which were chosen and are not bound yet.
 static PROMISED: AtomicUsize = AtomicUsize::new(0);
-/// Tasks under way that others can help with and that will free much.
-static FREEING: AtomicUsize = AtomicUsize::new(0);
+/// Tasks launched and not over that will free much, by number; those that one thread is busy with alone are taken out.
+static FREEING: Mutex<BTreeSet<u64>> = Mutex::new(BTreeSet::new());
+static LAUNCHED: AtomicU64 = AtomicU64::new(0);
 
 /// What is known of a task.
 #[derive(Default)]
 pub struct Appetite {
+    /// Its place among all that were launched.
+    number: u64,
     /// The most it may take when it is bound.
     at_most: usize,
-    /// Whether it touches arrays that are worth a thought.
-    is_large: bool,
     /// What it was promised until it is bound.
     promised: AtomicUsize,
-    /// Whether it counts as one that frees much.
-    freeing: AtomicBool,
+    /// Whether it frees much.
+    frees: bool,
 }
 
-/// That of a planned task. With several memories each has a mapper who sees to what is where.
+/// That of a planned task, about to be launched. With several memories each has a mapper who sees to what is where.
 pub fn of(plan: &TaskPlan, nodes: &Nodes) -> Appetite {
     if reserved::devices() > 0 {
         return Appetite::default();
     }
-    let mut appetite = Appetite::default();
-    for (s, _, writes) in &plan.accesses {
-        let store = &nodes.stores[*s as usize].store;
-        let bytes = store.nbytes();
-        appetite.is_large |= bytes >= LITTLE;
-        appetite.at_most += if *writes && store.is_bare() { bytes } else { 0 };
+    let store = |s: &StoreId| &nodes.stores[*s as usize].store;
+    let written = plan.accesses.iter().filter(|(_, _, writes)| *writes).map(|(s, ..)| store(s));
+    let at_most = written.filter(|s| s.is_bare()).map(|s| s.nbytes()).sum();
+    let frees = plan.ends.iter().any(|s| store(s).nbytes() >= LITTLE);
+    let number = LAUNCHED.fetch_add(1, Ordering::Relaxed);
+    if frees {
+        FREEING.lock().insert(number);
     }
-    appetite
+    Appetite { number, at_most, promised: AtomicUsize::new(0), frees }
 }
 
 /// Whether a task had better not begin while others run; `behind`: an earlier one waits for them, which is to have what
 /// they free.
 pub fn waits_for_others(work: &Work, behind: bool) -> bool {
-    if work.appetite.at_most < LITTLE || FREEING.load(Ordering::Acquire) == 0 {
+    let is_before = |&first: &u64| first < work.appetite.number;
+    if work.appetite.at_most < LITTLE || !FREEING.lock().first().is_some_and(is_before) {
         return false;
     }
     let new = new_bytes(work);
@@ -72,10 +76,6 @@ pub fn chosen(work: &Work) {
         appetite.promised.store(new, Ordering::Release);
         PROMISED.fetch_add(new, Ordering::AcqRel);
     }
-    if appetite.is_large && frees_much(work) {
-        appetite.freeing.store(true, Ordering::Release);
-        FREEING.fetch_add(1, Ordering::AcqRel);
-    }
 }
 
 /// It is bound: what it took is counted, and what it was promised is no more. `divided`: others can help.
@@ -84,8 +84,8 @@ pub fn bound(work: &Work, divided: bool) {
     if promised > 0 {
         PROMISED.fetch_sub(promised, Ordering::AcqRel);
     }
-    if !divided && work.appetite.freeing.swap(false, Ordering::AcqRel) {
-        FREEING.fetch_sub(1, Ordering::AcqRel);
+    if !divided && work.appetite.frees {
+        FREEING.lock().remove(&work.appetite.number);
     }
 }
 
@@ -110,28 +110,4 @@ fn new_bytes(work: &Work) -> usize {
         Some(Payload::Opaque) => ops.iter().flat_map(|op| &op.outs).for_each(|p| add(&p.store)),
     }
     new.iter().map(|s| pool::rounded(s.nbytes())).sum()
-}
-
-/// Whether large arrays are gone when the task is over: nobody but its operations will have touched them.
-fn frees_much(work: &Work) -> bool {
-    let Some(ops) = work.ops.try_lock() else { return false };
-    let mut uses: SmallVec<[(&Store, u32, u32); 8]> = SmallVec::new();
-    let mut count = |store, writes: bool| {
-        let store: &Store = store;
-        if store.nbytes() < LITTLE {
-            return;
-        }
-        let known = uses.iter().position(|(s, ..)| std::ptr::eq(*s, store));
-        let k = known.unwrap_or_else(|| {
-            uses.push((store, 0, 0));
-            uses.len() - 1
-        });
-        if writes { uses[k].2 += 1 } else { uses[k].1 += 1 }
-    };
-    for op in ops.iter() {
-        let op: &Operation = op;
-        op.reads().for_each(|p| count(&p.store, false));
-        op.outs.iter().for_each(|p| count(&p.store, true));
-    }
-    uses.into_iter().any(|(s, reads, writes)| !s.is_bare() && !s.is_foreign() && s.is_private(reads, writes))
 }

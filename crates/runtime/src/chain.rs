@@ -151,7 +151,7 @@ fn close(open: &mut Vec<TaskPlan>, out: &mut Vec<TaskPlan>, nodes: &Nodes) {
         out.extend(tasks);
         return;
     }
-    let mut joined = TaskPlan { work: TaskWork::Opaque, accesses: Vec::new(), ops: Vec::new() };
+    let mut joined = TaskPlan { work: TaskWork::Opaque, accesses: Vec::new(), ops: Vec::new(), ends: Vec::new() };
     let (mut steps, mut firsts) = (Vec::new(), Vec::new());
     let locals = locals_of(&tasks, nodes, &seen);
     for t in tasks {

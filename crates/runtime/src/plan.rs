@@ -31,6 +31,8 @@ pub struct TaskPlan {
     pub accesses: Vec<(StoreId, View, bool)>,
     /// Operations that are over when the task is, by place in the window.
     pub ops: Vec<u32>,
+    /// Stores that nobody needs any more then.
+    pub ends: Vec<StoreId>,
 }
 
 pub enum TaskWork {
@@ -129,6 +131,7 @@ pub fn make(nodes: &Nodes, fusing: bool, key: Option<Key>) -> Arc<Plan> {
     if fusing && reserved::devices() == 0 {
         reuse::find(&mut tasks, nodes);
     }
+    find_ends(&mut tasks, nodes);
     span.count(tasks.len());
     let made = Arc::new(Plan { tasks, swaps });
     if let Some(key) = key {
@@ -140,6 +143,19 @@ pub fn make(nodes: &Nodes, fusing: bool, key: Option<Key>) -> Arc<Plan> {
         plans.by_key.insert(key, made.clone());
     }
     made
+}
+
+/// Which task of those is the last to touch what nobody outside the window sees.
+fn find_ends(tasks: &mut [TaskPlan], nodes: &Nodes) {
+    let mut last = vec![None; nodes.stores.len()];
+    for (k, t) in tasks.iter().enumerate() {
+        t.accesses.iter().for_each(|(s, ..)| last[*s as usize] = Some(k));
+    }
+    for (s, last) in last.into_iter().enumerate() {
+        if let Some(k) = last.filter(|_| !nodes.stores[s].live) {
+            tasks[k].ends.push(s as StoreId);
+        }
+    }
 }
 
 /// The tasks of the window. What is read in pieces is found first; where that does not do, it is made after all.
@@ -177,7 +193,7 @@ fn task_of(
     let ops: Vec<u32> = group.nodes.iter().map(|&i| nodes.nodes[i as usize].op).collect();
     if !group.fused {
         let accesses = group.touches.iter().map(|t| (t.store, t.view.clone(), t.writes)).collect();
-        return Ok(TaskPlan { work: TaskWork::Opaque, accesses, ops });
+        return Ok(TaskPlan { work: TaskWork::Opaque, accesses, ops, ends: Vec::new() });
     }
     let Lowered { kernel, operands, params, folded, origins } = lower::lower(nodes, group, stitches, needed_later);
     let Some((patches, regions)) = stitches.regions(&operands, &group.domain) else {
@@ -205,7 +221,7 @@ fn task_of(
         takeovers: Vec::new(),
         regions,
     };
-    Ok(TaskPlan { work: TaskWork::Fused(Arc::new(plan)), accesses, ops })
+    Ok(TaskPlan { work: TaskWork::Fused(Arc::new(plan)), accesses, ops, ends: Vec::new() })
 }
 
 /// The kernel, made ready once for all windows.

@@ -26,7 +26,7 @@ pub struct Takeover {
 pub fn find(tasks: &mut [TaskPlan], nodes: &Nodes) {
     let mut seen: FxHashSet<StoreId> = FxHashSet::default();
     for t in tasks {
-        let TaskPlan { work, accesses, ops } = t;
+        let TaskPlan { work, accesses, ops, .. } = t;
         if let TaskWork::Fused(fused) = work {
             let ends = |s: StoreId| ops.contains(&nodes.nodes[nodes.stores[s as usize].last as usize].op);
             let takeovers = takeovers(fused, nodes, &|s| !seen.contains(&s), &ends);

@@ -242,10 +242,14 @@ pub fn flattened(py: Python<'_>, a: &Array) -> PyResult<Array> {
     if let Some(v) = a.view.reshape(&shape, Order::C) {
         return Ok(a.with_view(v));
     }
+    Ok(copied(py, a)?.with_view(View::dense(a.view.dtype, &shape, Order::C)))
+}
+
+fn copied(py: Python<'_>, a: &Array) -> PyResult<Array> {
     let at = || provenance::here(py);
     let out = record::empty(a.view.dtype, &a.view.shape, Order::C, at).map_err(|e| failed(py, e))?;
     record::map(MapOp::Copy, &[Operand::Array(a)], &[&out], None, at).map_err(|e| failed(py, e))?;
-    Ok(out.with_view(View::dense(a.view.dtype, &shape, Order::C)))
+    Ok(out)
 }
 
 fn or_numpy<'py>(
@@ -278,6 +282,10 @@ fn dot<'py>(args: &Bound<'py, PyTuple>, kwargs: Option<&Bound<'py, PyDict>>) -> 
             None => None,
         };
         let array = dot_arrays(py, operand(py, &a)?, operand(py, &b)?, target)?;
+        if out.is_some() && array.view.ndim() == 0 {
+            // NumPy answers a number, which stays as it is when the output is written again.
+            return Ok(handle::wrap_result(py, copied(py, &array)?)?);
+        }
         Ok(super::reduction::result(py, array, out)?)
     })
 }
