@@ -199,6 +199,12 @@ def native(function: F) -> F:
     return native_in("", numpy)(function)
 
 
+def also_named(name: str, function: F) -> F:
+    """A native function under a second name that NumPy has for it."""
+    native_names.add(name)
+    return function
+
+
 def direct(function: F) -> F:
     """A native function that is called often on little: no wrapper, it goes to NumPy by itself with `on_host`."""
     native_names.add(function.__name__)

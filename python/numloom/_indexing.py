@@ -171,7 +171,7 @@ def extract(condition: Any, arr: Any) -> Any:
 def select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
     if len(condlist) != len(choicelist):
         raise ValueError("list of cases must be same length as list of conditions")
-    if not condlist:
+    if len(condlist) == 0:
         raise ValueError("select with an empty condition list is not possible")
     conditions = [operand(c) for c in condlist]
     for i, c in enumerate(conditions):
@@ -179,9 +179,11 @@ def select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
             raise TypeError(f"invalid entry {i} in condlist: should be boolean ndarray")
     choices = [c if type(c) in (int, float, complex) else operand(c) for c in (*choicelist, default)]
     kind = result_dtype(*choices)
-    chosen = choices.pop()
     if kind.kind == "u" and any(type(c) is int for c in choices):
         raise Unsupported("an error that NumPy words")
+    # Every number in the common type: beside one choice alone it would take that one's.
+    choices = [c.astype(kind, copy=False) if is_ours(c) else _core.asarray(numpy.full((), c, kind)) for c in choices]
+    chosen = choices.pop()
     try:
         for condition, choice in zip(reversed(conditions), reversed(choices)):
             chosen = _core.where(condition, choice, chosen)

@@ -11,7 +11,7 @@ import numpy
 
 from . import _core
 from ._core import Unsupported, is_ours, ndarray
-from ._fallback import native
+from ._fallback import also_named, native
 from ._operands import (
     PYTHONS,
     holds,
@@ -84,9 +84,7 @@ def concatenate(
     return _join(parts, axis, out, dtype, casting)
 
 
-@native
-def concat(arrays: Any, /, axis: Any = 0, out: Any = None, *, dtype: Any = None, casting: Any = "same_kind") -> Any:
-    return concatenate(arrays, axis, out, dtype=dtype, casting=casting)
+concat = also_named("concat", concatenate)
 
 
 @native

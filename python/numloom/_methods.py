@@ -37,6 +37,10 @@ class flatiter:
         """NumPy's iterator, once there is a step: what is written to the array meanwhile, it sees."""
         return to_numpy(self._base).flat
 
+    def _rewind(self) -> None:
+        """As NumPy's does when it is indexed."""
+        self.__dict__.pop("_steps", None)
+
     def __len__(self) -> int:
         return self._base.size
 
@@ -54,6 +58,7 @@ class flatiter:
         return kind is slice or (kind is int and -self._base.size <= key < self._base.size)
 
     def __getitem__(self, key: Any) -> Any:
+        self._rewind()
         key = key.copy() if isinstance(key, flatiter) else key
         if not self._is_plain(key):
             return on_host(lambda base, key: base.flat[key], "flatiter.__getitem__", (self._base, key), {})
@@ -61,6 +66,7 @@ class flatiter:
         return part.copy() if is_ours(part) else part
 
     def __setitem__(self, key: Any, value: Any) -> None:
+        self._rewind()
         key = key.copy() if isinstance(key, flatiter) else key
         plain = type(value) in (bool, int, float, complex)
         if type(value) is Scalar or isinstance(value, numpy.generic):

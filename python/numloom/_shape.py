@@ -13,7 +13,7 @@ import numpy
 from . import _core
 from ._core import Scalar, Unsupported, ndarray
 from ._creation import arange, array
-from ._fallback import direct, native, on_host
+from ._fallback import also_named, direct, native, on_host
 from ._operands import is_foreign, is_truth, normalize_axis_index, normalize_axis_tuple, operand, whole
 
 
@@ -48,9 +48,7 @@ def transpose(a: Any, axes: Any = None) -> Any:
     return made if made.ndim else _like(a, made)
 
 
-@native
-def permute_dims(a: Any, axes: Any = None) -> Any:
-    return transpose(a, axes)
+permute_dims = also_named("permute_dims", transpose)
 
 
 @native

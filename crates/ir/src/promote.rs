@@ -145,13 +145,18 @@ pub fn result_type(args: &[ArgType]) -> Option<DType> {
     }
 }
 
+/// The common type of the arrays: each beside the most general of them, and then those among each other.
 fn strong_type(args: &[ArgType]) -> Option<DType> {
-    args.iter()
-        .filter_map(|a| match a {
+    // NumPy's numbers of the types are in the order of ours but for halves, which come last.
+    let rank = |d: &DType| (*d == DType::F16, *d as u8);
+    let strong = || {
+        args.iter().filter_map(|a| match a {
             ArgType::Strong(d) => Some(*d),
             _ => None,
         })
-        .reduce(promote)
+    };
+    let most = strong().max_by_key(rank)?;
+    strong().map(|d| promote(most, d)).reduce(promote)
 }
 
 /// The first loop of `op` whose inputs the arguments cast to safely: NumPy's type resolution.
@@ -181,6 +186,15 @@ mod tests {
         assert!(can_cast(DType::I64, DType::F32, Casting::SameKind));
         assert!(!can_cast(DType::F32, DType::I64, Casting::SameKind));
         assert!(!can_cast(DType::I8, DType::U8, Casting::SameKind));
+    }
+
+    #[test]
+    fn several_types_are_promoted_beside_the_most_general() {
+        let of = |types: [DType; 3]| result_type(&types.map(ArgType::Strong));
+        assert_eq!(of([DType::U16, DType::I16, DType::F32]), Some(DType::F32));
+        assert_eq!(of([DType::I8, DType::U16, DType::F16]), Some(DType::F32));
+        assert_eq!(of([DType::U16, DType::I16, DType::C64]), Some(DType::C64));
+        assert_eq!(of([DType::I64, DType::U64, DType::I8]), Some(DType::F64));
     }
 
     #[test]

@@ -12,7 +12,13 @@ pub struct Clock {
 
 impl Clock {
     pub fn new(unit: u64) -> Clock {
-        Clock { unit: unit.max(1) }
+        Clock { unit }
+    }
+
+    /// So many units since the first time that somebody asked.
+    pub fn now(unit: u64) -> i64 {
+        static START: OnceLock<Instant> = OnceLock::new();
+        (START.get_or_init(Instant::now).elapsed().as_nanos() as u64 / unit.max(1)) as i64
     }
 }
 
@@ -30,10 +36,8 @@ impl LibraryOp for Clock {
     }
 
     unsafe fn run(&self, args: &Args, _: usize, _: usize) -> Result<(), LibraryError> {
-        static START: OnceLock<Instant> = OnceLock::new();
-        let passed = START.get_or_init(Instant::now).elapsed().as_nanos() as u64 / self.unit;
         // SAFETY: the output is one int64 of this operation's.
-        unsafe { (args.outs[0].ptr as *mut i64).write(passed as i64) };
+        unsafe { (args.outs[0].ptr as *mut i64).write(Clock::now(self.unit)) };
         Ok(())
     }
 }

@@ -10,6 +10,7 @@ use crate::walk::{Walk, ensure, ensure_operands, piece, pieces};
 use crate::{Args, Form, LibraryError, LibraryOp, RawView};
 use numloom_blas::{Blas, Strided};
 use numloom_ir::DType;
+use numloom_loops::{FP_INVALID, fp_clear, fp_raise, fp_status};
 use smallvec::{SmallVec, smallvec};
 use std::ops::Range;
 
@@ -69,6 +70,25 @@ pub(crate) trait Product: Element {
     }
 }
 
+/// Runs a kernel that pads its operands with zeros: infinity times one of those is invalid, and nobody's. What is invalid
+/// in the product itself leaves a NaN in it.
+unsafe fn without_false_alarm<T: Element, R>(rows: usize, cols: usize, to: Matrix<T>, kernel: impl FnOnce() -> R) -> R {
+    let heard = fp_status();
+    fp_clear();
+    let done = kernel();
+    let raised = fp_status();
+    let is_nan = |i: usize, j: usize| {
+        let x = to.ptr.offset(i as isize * to.row_step + j as isize * to.col_step).read_unaligned();
+        x != x
+    };
+    if raised & FP_INVALID != 0 && !(0..rows).any(|i| (0..cols).any(|j| is_nan(i, j))) {
+        fp_clear();
+        fp_raise(raised & !FP_INVALID);
+    }
+    fp_raise(heard);
+    done
+}
+
 macro_rules! gemm_products {
     ($($t:ty, $one:expr;)*) => {$(
         impl Product for $t {
@@ -78,13 +98,13 @@ macro_rules! gemm_products {
                 if rows * cols * depth <= TINY {
                     return direct_product(rows, cols, depth, a, b, dst);
                 }
-                gemm::gemm(
+                without_false_alarm(rows, cols, dst, || gemm::gemm(
                     rows, cols, depth,
                     dst.ptr as *mut $t, dst.col_step, dst.row_step, false,
                     a.ptr, a.col_step, a.row_step,
                     b.ptr, b.col_step, b.row_step,
                     <$t>::ZERO, $one, false, false, false, gemm::Parallelism::None,
-                );
+                ));
                 Ok(())
             }
 
@@ -93,7 +113,8 @@ macro_rules! gemm_products {
             ) -> bool {
                 let [a, b, dst] =
                     [a, b, dst].map(|x| Strided { ptr: x.ptr, row_step: x.row_step, col_step: x.col_step });
-                numloom_blas::product(blas, sides, a, b, dst)
+                let to = Matrix { ptr: dst.ptr, row_step: dst.row_step, col_step: dst.col_step };
+                without_false_alarm(sides[0], sides[1], to, || numloom_blas::product(blas, sides, a, b, dst))
             }
         }
     )*};

@@ -1,5 +1,6 @@
 //! Running folds along an axis (`cumsum`, `cumprod`, `ufunc.accumulate`).
 
+use crate::buckets::are_apart;
 use crate::element::{Element, read_run};
 use crate::fold::{Combine, Fold, with_fold};
 use crate::product::{Passage, carried, in_range, one_after_another, passage};
@@ -10,8 +11,10 @@ use crate::{Args, Form, LARGE, LibraryError, LibraryOp, RawView};
 use numloom_ir::{DType, Dims, ScalarOp, Strides};
 use numloom_loops::{fp_clear, stream, streamed};
 use smallvec::{SmallVec, smallvec};
+use std::hint::spin_loop;
 use std::mem::MaybeUninit;
 use std::ops::Range;
+use std::sync::atomic::{AtomicU8, Ordering};
 
 /// `out[i] = fold(out[i - 1], x[i])` along `axis`. One input, one output of the same shape; the input is cast
 /// to the output's dtype as it is read.
@@ -21,6 +24,7 @@ pub struct Accumulate {
     sums: Scratch,
     before: Scratch,
     passages: Scratch,
+    known: Scratch,
 }
 
 /// Elements of a tile.
@@ -56,7 +60,12 @@ enum Cut {
     Chunks {
         chunks: usize,
     },
-    /// The same segment by segment. In a phase one of them is scanned, and the one behind it folded.
+    /// The same in one go: a chunk is folded and at once scanned, while it is in the cache of who does both.
+    Chain {
+        chunks: usize,
+    },
+    /// The same segment by segment, where the output lies over the input. In a phase one of them is scanned, and the one
+    /// behind it folded.
     Segments {
         chunks: usize,
         each: usize,
@@ -86,8 +95,8 @@ struct Lane<'a> {
 
 impl Accumulate {
     pub fn new(fold: Fold, axis: usize) -> Accumulate {
-        let (sums, before, passages) = (Scratch::default(), Scratch::default(), Scratch::default());
-        Accumulate { fold, axis, sums, before, passages }
+        let [sums, before, passages, known] = [(); 4].map(|()| Scratch::default());
+        Accumulate { fold, axis, sums, before, passages, known }
     }
 
     fn plan(&self, args: &Args) -> Result<Plan, LibraryError> {
@@ -109,6 +118,8 @@ impl Accumulate {
             let chunks = pieces(len, CHUNK);
             if self.leaves_range(out.dtype) {
                 Cut::Chunks { chunks }
+            } else if are_apart(x, out) {
+                Cut::Chain { chunks }
             } else {
                 Cut::Segments { chunks, each: (SEGMENT / (CHUNK * out.dtype.size())).min(chunks) }
             }
@@ -201,6 +212,32 @@ impl Accumulate {
                     _ => lane.scan_behind(f, (chunk > 0).then(|| *sums.add(chunk - 1)), range.len()),
                 }
             }
+            Cut::Chain { chunks } => {
+                let known = Known {
+                    states: self.known.get::<AtomicU8>(plan.lanes * chunks)?,
+                    sums: self.sums.get::<T>(plan.lanes * chunks)?,
+                    folds: self.before.get::<T>(plan.lanes * chunks)?,
+                };
+                if phase == 0 {
+                    (0..plan.lanes * chunks).for_each(|i| known.states.add(i).write(AtomicU8::new(NOTHING)));
+                    return Ok(());
+                }
+                let (index, chunk) = (tile / chunks, tile % chunks);
+                let known = known.behind(index * chunks);
+                walk.seek(index);
+                let fold = |chunk: usize| {
+                    let range = piece(plan.len, chunks, chunk);
+                    self.lane(args, walk.offsets, range.start).fold(f, range.len(), self.fold.in_order(T::DTYPE))
+                };
+                let is_last = chunk + 1 == chunks;
+                let sum = (!is_last).then(|| known.tell_sum(chunk, fold(chunk)));
+                let prefix = known.prefix(f, chunk, fold);
+                if let Some(sum) = sum {
+                    known.tell_fold(chunk, prefix.map_or(sum, |p| f.combine(p, sum)));
+                }
+                let range = piece(plan.len, chunks, chunk);
+                self.lane(args, walk.offsets, range.start).scan_behind(f, prefix, range.len());
+            }
             Cut::Segments { chunks, each } => {
                 let segments = chunks.div_ceil(each);
                 let sums = self.sums.get::<T>(plan.lanes * chunks)?;
@@ -233,6 +270,65 @@ impl Accumulate {
             }
         }
         Ok(())
+    }
+}
+
+/// What is known of the chunks of a lane, by those who scan them: `states` says which of the other two are there.
+struct Known<T> {
+    states: *mut AtomicU8,
+    /// The fold of each chunk.
+    sums: *mut T,
+    /// The fold of all up to each chunk's end.
+    folds: *mut T,
+}
+
+const NOTHING: u8 = 0;
+const SUM: u8 = 1;
+const FOLD: u8 = 2;
+
+/// How often one looks whether the thread that has a chunk is done with it: about as long as it takes to fold one.
+const LOOKS: usize = 1000;
+
+// Contract of all: there are as many chunks as are asked for, their states were set, and a chunk is told by one thread.
+impl<T: Copy> Known<T> {
+    unsafe fn behind(self, chunks: usize) -> Known<T> {
+        Known { states: self.states.add(chunks), sums: self.sums.add(chunks), folds: self.folds.add(chunks) }
+    }
+
+    unsafe fn state(&self, chunk: usize) -> u8 {
+        (*self.states.add(chunk)).load(Ordering::Acquire)
+    }
+
+    unsafe fn tell_sum(&self, chunk: usize, sum: T) -> T {
+        *self.sums.add(chunk) = sum;
+        (*self.states.add(chunk)).store(SUM, Ordering::Release);
+        sum
+    }
+
+    unsafe fn tell_fold(&self, chunk: usize, fold: T) {
+        *self.folds.add(chunk) = fold;
+        (*self.states.add(chunk)).store(FOLD, Ordering::Release);
+    }
+
+    /// The fold of all before a chunk, one chunk after another whoever folded them. What another thread takes too long
+    /// over is folded once more: nobody waits for a thread that may not be running.
+    unsafe fn prefix<F: Combine<T>>(&self, f: F, chunk: usize, fold: impl Fn(usize) -> T) -> Option<T> {
+        let told = (0..chunk).rev().find(|&c| self.state(c) == FOLD);
+        let sum = |c: usize| {
+            let is_there = (0..LOOKS).any(|_| {
+                let is_there = self.state(c) != NOTHING;
+                if !is_there {
+                    spin_loop();
+                }
+                is_there
+            });
+            if is_there { *self.sums.add(c) } else { fold(c) }
+        };
+        let before = told.map(|c| *self.folds.add(c));
+        (told.map_or(0, |c| c + 1)..chunk).fold(before, |acc, c| {
+            let sum = sum(c);
+            Some(acc.map_or(sum, |acc| f.combine(acc, sum)))
+        })
     }
 }
 
@@ -476,6 +572,7 @@ impl LibraryOp for Accumulate {
             Cut::Lanes { tiles } => smallvec![tiles],
             Cut::Columns { inner, blocks } => smallvec![plan.lanes / plan.outer[inner] * blocks],
             Cut::Chunks { chunks } => smallvec![plan.lanes * chunks, plan.lanes, plan.lanes * chunks],
+            Cut::Chain { chunks } => smallvec![1, plan.lanes * chunks],
             Cut::Segments { chunks, each } => {
                 let tiles = |number: usize| plan.lanes * segment(number, chunks, each).len();
                 (0..=chunks.div_ceil(each)).map(|phase| tiles(phase.wrapping_sub(1)) + tiles(phase)).collect()

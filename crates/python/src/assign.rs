@@ -44,7 +44,11 @@ pub fn source(obj: &Bound<'_, PyAny>, dtype: DType) -> PyResult<Source> {
         return Ok(Source::Array(array));
     }
     if api(py).is_array(obj) {
-        return Ok(Source::Array(convert::borrow_numpy(obj)?.0));
+        let shared = match convert::borrow_numpy(obj) {
+            Err(e) if errors::is_unsupported(py, &e) => convert::copy_numpy(obj)?,
+            shared => shared?.0,
+        };
+        return Ok(Source::Array(shared));
     }
     if is_plain_sequence(obj)? {
         // Elements of nested lists are converted one by one, with NumPy's checks.

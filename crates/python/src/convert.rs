@@ -256,9 +256,15 @@ fn exported_by_us(obj: &Bound<'_, PyAny>, f: &Foreign) -> Option<Array> {
     }
 }
 
+/// Memory that is misaligned cannot be shared.
+fn refuse_misaligned(f: &Foreign) -> PyResult<()> {
+    if f.aligned { Ok(()) } else { Err(Unsupported::new_err("misaligned memory that others see")) }
+}
+
 /// An array over a NumPy array's memory, which NumPy's side goes on seeing; and whether it may be written.
 pub fn borrow_numpy(obj: &Bound<'_, PyAny>) -> PyResult<(Array, bool)> {
-    let (obj, f) = describe_aligned(obj)?;
+    let (obj, f) = (obj.clone(), api(obj.py()).describe(obj)?);
+    refuse_misaligned(&f)?;
     if let Some(ours) = exported_by_us(&obj, &f) {
         return Ok((ours, f.writeable));
     }
@@ -324,6 +330,9 @@ pub fn own_numpy_held(obj: &Bound<'_, PyAny>, held: isize) -> PyResult<Array> {
 fn take_over(obj: &Bound<'_, PyAny>, held: isize) -> PyResult<(Array, bool)> {
     let py = obj.py();
     let fresh = is_fresh(obj, held);
+    if !fresh {
+        refuse_misaligned(&api(py).describe(obj)?)?;
+    }
     let (obj, f) = describe_aligned(obj)?;
     let view = View { dtype: f.dtype, offset: 0, shape: f.shape.clone(), strides: f.strides.clone() };
     if fresh && f.writeable && view.nbytes() <= COPIED && view.is_c_contiguous() {

@@ -188,9 +188,10 @@ pub fn asarray(
     dtype: Option<&Bound<'_, PyAny>>,
     copy: CopyArg,
     order: Option<&Bound<'_, PyAny>>,
-    ndmin: usize,
+    ndmin: isize,
 ) -> PyResult<Py<PyAny>> {
     let py = obj.py();
+    let ndmin = ndmin.max(0) as usize;
     let copy = copy.0;
     let wanted = convert::dtype_option(dtype)?;
     let how = layout::order(order, OrderArg::K)?;

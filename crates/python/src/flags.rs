@@ -96,6 +96,15 @@ impl Flags {
     }
 
     #[getter]
+    fn aligned(&self) -> bool {
+        true
+    }
+
+    /// Elements lie aligned, whatever is said of them.
+    #[setter]
+    fn set_aligned(&self, _on: Truth) {}
+
+    #[getter]
     fn num(&self, py: Python<'_>) -> PyResult<u32> {
         let bits = [1, 2, 4, 0x400, 0x100, 0x2000];
         let mut num = 0;
@@ -115,7 +124,7 @@ impl Flags {
         let on = on.0;
         match name {
             "WRITEABLE" | "W" => self.set_writeable(py, on),
-            "ALIGNED" | "A" if on => Ok(()),
+            "ALIGNED" | "A" => Ok(()),
             "WRITEBACKIFCOPY" | "X" if !on => Ok(()),
             _ => Err(PyKeyError::new_err("Unknown flag")),
         }

@@ -82,7 +82,7 @@ fn take_mode(mode: &str) -> PyResult<Mode> {
 /// `x.take(indices, axis)` as a new array.
 fn take(py: Python<'_>, x: &Array, indices: &Array, axis: usize, mode: Mode) -> PyResult<Array> {
     let at = || provenance::here(py);
-    check_cast(indices.view.dtype, DType::I64, Casting::Safe)?;
+    check_cast(indices.view.dtype, DType::I64, Casting::SameKind)?;
     let mut shape: Dims = x.view.shape[..axis].iter().copied().collect();
     shape.extend_from_slice(&indices.view.shape);
     shape.extend_from_slice(&x.view.shape[axis + 1..]);
@@ -494,15 +494,18 @@ impl NdArray {
             Err(e) if errors::is_unsupported(py, &e) => return to_numpy(),
             operand => operand?,
         };
-        let found = take(py, &array, &indices, axis, mode)?;
-        let Some(out) = out.filter(|o| !o.is_none()) else { return handle::wrap_result(py, found) };
-        // Another type or shape: NumPy says what it takes.
+        let Some(out) = out.filter(|o| !o.is_none()) else {
+            return handle::wrap_result(py, take(py, &array, &indices, axis, mode)?);
+        };
+        // Another type or shape: NumPy says what it takes, before it looks at an index.
         let Some(target) = handle::as_ndarray(out).filter(|o| o.borrow().writeable) else { return to_numpy() };
         let target_array = handle::sized(target)?;
-        let view = &target_array.view;
-        if view.dtype != found.view.dtype || view.shape != found.view.shape {
+        let (view, (before, behind)) = (&target_array.view, array.view.shape.split_at(axis));
+        let shape = before.iter().chain(&indices.view.shape).chain(&behind[1..]);
+        if view.dtype != array.view.dtype || !view.shape.iter().eq(shape) {
             return to_numpy();
         }
+        let found = take(py, &array, &indices, axis, mode)?;
         assign::set(target, &py.Ellipsis().into_bound(py), handle::wrap(py, found)?.bind(py))?;
         Ok(out.clone().unbind())
     }

@@ -204,6 +204,16 @@ impl NdArray {
         (rebuild, (PICKLE_VERSION, numpy_view(slf)?)).into_pyobject(py)
     }
 
+    /// Takes what NumPy's arrays answer as the last part of `__reduce__`.
+    fn __setstate__(slf: &Bound<'_, Self>, state: &Bound<'_, PyAny>) -> PyResult<()> {
+        let made = slf.py().import("numpy")?.call_method1("empty", (0,))?;
+        made.call_method1("__setstate__", (state,))?;
+        let array = crate::convert::own_numpy(&made)?;
+        let mut own = slf.borrow_mut();
+        (own.array, own.base, own.writeable) = (array, None, true);
+        Ok(())
+    }
+
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyTuple>> {
         let py = slf.py();
         let rebuild = py.import("numloom._core")?.getattr("_reconstruct")?;

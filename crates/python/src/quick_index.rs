@@ -288,7 +288,7 @@ fn selected(x: &Bound<'_, NdArray>, array: &Array, index: &Bound<'_, PyAny>) -> 
             None if record::is_deferred(array) || record::is_deferred(&chosen.array) => return packed(x, index),
             None => return None,
         },
-        DType::I64 => record::take_small(array, &chosen.array)?,
+        dtype if dtype.is_integer() => record::take_small(array, &chosen.array)?,
         _ => return None,
     };
     Some(handle::wrap(x.py(), made))
@@ -376,10 +376,17 @@ fn set_places(x: &Bound<'_, NdArray>, index: &Bound<'_, PyAny>, value: &Bound<'_
     // SAFETY: as in `get`.
     let (this, given) = unsafe { (peek(x.as_any()), peek(index)) };
     let (Some(this), Some(index)) = (this, listed.as_ref().or(given.map(|g| &g.array))) else { return false };
-    if !this.writeable || index.view.dtype != DType::I64 || index.symbol().is_some() {
+    if !this.writeable || index.symbol().is_some() {
         return false;
     }
     let dtype = this.array.view.dtype;
+    if index.view.dtype == DType::Bool {
+        // SAFETY: as in `get`.
+        return unsafe { peek(value) }.is_some_and(|v| record::unpack_small(&this.array, index, &v.array));
+    }
+    if !index.view.dtype.is_integer() {
+        return false;
+    }
     let assigned = lists::assigned(value, dtype).filter(|made| made.view.shape == index.view.shape);
     // SAFETY: as in `get`.
     let value = match (unsafe { peek(value) }, &assigned) {

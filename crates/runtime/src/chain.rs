@@ -8,6 +8,7 @@ use crate::node::{Nodes, Spot, StoreId, conflict};
 use crate::plan::{FusedPlan, TaskPlan, TaskWork};
 use numloom_cpu::{Launch, Operand, Output, Raised};
 use numloom_ir::{Overlap, Value, View};
+use rustc_hash::FxHashMap;
 use std::cell::RefCell;
 use std::sync::Arc;
 
@@ -41,14 +42,17 @@ const LONG_ROW: isize = 1024;
 pub fn chain(tasks: Vec<TaskPlan>, nodes: &Nodes) -> Vec<TaskPlan> {
     let mut out: Vec<TaskPlan> = Vec::with_capacity(tasks.len());
     let mut open: Vec<TaskPlan> = Vec::new();
+    let mut shared = Shared::default();
     for t in tasks {
-        let joins = open.is_empty() || (open.len() < MOST_STEPS && fits(&open, &t));
+        let joins = open.is_empty() || (open.len() < MOST_STEPS && fits(&open, &shared, &t));
         if !joins {
             close(&mut open, &mut out, nodes);
+            shared.0.clear();
         }
         if open.is_empty() && rows_of(&t).is_none() {
             out.push(t);
         } else {
+            shared.add(&t);
             open.push(t);
         }
     }
@@ -88,43 +92,71 @@ fn passes(first: &TaskPlan, s: &Spot) -> bool {
 
 /// Whether `t` can run behind the open tasks, tile by tile: what it shares with them and one of them
 /// writes must be touched row by row, each row apart from the others.
-fn fits(open: &[TaskPlan], t: &TaskPlan) -> bool {
+fn fits(open: &[TaskPlan], shared: &Shared, t: &TaskPlan) -> bool {
     if rows_of(t).is_none() || rows_of(t) != rows_of(&open[0]) {
         return false;
     }
-    let shared = |s: &Spot| open.iter().flat_map(spots).any(|o| o.store == s.store);
-    let mut any = false;
+    let mut passes_any = false;
     for s in spots(t) {
-        if !shared(s) {
-            continue;
-        }
-        any |= open.iter().any(|o| passes(o, s));
-        let written = writes(t, s.store) || open.iter().any(|o| writes(o, s.store));
-        if !written {
-            continue;
-        }
-        let same = |o: &&Spot| o.store == s.store;
-        let mut all = open.iter().flat_map(spots).filter(same).chain(spots(t).filter(same));
-        if !all.all(|o| rows_align(&o.view, &s.view)) {
-            return false;
+        let Some(touched) = shared.of(s.store) else { continue };
+        passes_any = passes_any || open.iter().rev().any(|o| passes(o, s));
+        if touched.written || writes(t, s.store) {
+            let all = spots(t).filter(|o| o.store == s.store).fold(touched.rows, |all, o| all?.with(&o.view));
+            if all.is_none() {
+                return false;
+            }
         }
     }
-    any
+    passes_any
 }
 
-/// Both views step from row to row alike, and the bytes of a row stay clear of the next.
-fn rows_align(a: &View, b: &View) -> bool {
-    let (Some(&sa), Some(&sb)) = (a.strides.first(), b.strides.first()) else { return false };
-    if sa != sb || sa <= 0 {
-        return false;
+/// What the open tasks touch, store by store.
+#[derive(Default)]
+struct Shared(FxHashMap<StoreId, Touched>);
+
+struct Touched {
+    /// `None` where the rows of all views do not align.
+    rows: Option<Rows>,
+    written: bool,
+}
+
+impl Shared {
+    fn of(&self, store: StoreId) -> Option<&Touched> {
+        self.0.get(&store)
     }
-    let row = |v: &View| {
-        let mut r = v.clone();
-        r.shape[0] = 1;
-        r.byte_bounds()
-    };
-    let (ra, rb) = (row(a), row(b));
-    ra.1.max(rb.1) - ra.0.min(rb.0) <= sa as usize
+
+    fn add(&mut self, t: &TaskPlan) {
+        for s in spots(t) {
+            let touched = self.0.entry(s.store).or_insert_with(|| Touched { rows: Rows::of(&s.view), written: false });
+            touched.rows = touched.rows.and_then(|rows| rows.with(&s.view));
+            touched.written |= writes(t, s.store);
+        }
+    }
+}
+
+/// The bytes of the first row of some views that step from row to row alike.
+#[derive(Clone, Copy)]
+struct Rows {
+    step: isize,
+    low: usize,
+    high: usize,
+}
+
+impl Rows {
+    fn of(view: &View) -> Option<Rows> {
+        let step = view.strides.first().copied().filter(|&step| step > 0)?;
+        let mut first = view.clone();
+        first.shape[0] = 1;
+        let (low, high) = first.byte_bounds();
+        (high - low <= step as usize).then_some(Rows { step, low, high })
+    }
+
+    /// Those of one more view, if a row stays clear of the next.
+    fn with(self, view: &View) -> Option<Rows> {
+        let Rows { step, low, high } = Rows::of(view).filter(|rows| rows.step == self.step)?;
+        let rows = Rows { step, low: low.min(self.low), high: high.max(self.high) };
+        (rows.high - rows.low <= step as usize).then_some(rows)
+    }
 }
 
 /// Ends the open run: as one chain where that pays, else as the tasks it came from.

@@ -3,6 +3,8 @@
 
 use crate::array::Array;
 use crate::error::ExecError;
+use crate::node::is_unsized;
+use crate::operation::{Kind, Operation};
 use crate::provenance::Provenance;
 use crate::record::{self, MapOp, Operand};
 use crate::reserved;
@@ -74,6 +76,16 @@ pub fn weight(op: &dyn LibraryOp, ins: &[&Array], outs: &[&Array], elements: usi
         Form::Put { .. } => elements.saturating_sub(outs[0].view.size()),
         _ => elements,
     }
+}
+
+/// How many elements of an operation take as long as one of others.
+pub fn lightness(op: &Operation) -> usize {
+    let Kind::Library(product) = &op.kind else { return 1 };
+    let (Some(left), Some(out)) = (op.reads().next(), op.outs.first()) else { return 1 };
+    let light = matches!(product.form(), Form::MatMul)
+        && !is_unsized(&left.view)
+        && is_matvec(&left.view.shape, &out.view.shape, out.view.dtype);
+    if light { LIGHT } else { 1 }
 }
 
 /// Puts the product of a matrix and a vector into the device's stream.

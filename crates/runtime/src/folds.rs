@@ -73,11 +73,11 @@ impl Matrix {
         In { ptr: to, step: self.size }
     }
 
-    /// Every column's value: rows added to rows, or column by column.
-    unsafe fn fold_columns(&self, to: *mut u8) -> u8 {
+    /// Every column's value: column by column (`along`), or rows added to rows.
+    unsafe fn fold_columns(&self, along: bool, to: *mut u8) -> u8 {
         let &Matrix { rows, columns, size, .. } = self;
         let mut flags = 0;
-        if goes_along(false, columns, rows) {
+        if along {
             let mut partials = Partials::new(size);
             for j in 0..columns {
                 for i in (0..rows).step_by(BLOCK) {
@@ -119,7 +119,20 @@ impl Matrix {
     }
 }
 
-/// A whole dense array or line that is there folded to one value, or a dense matrix along one axis. `None` for others.
+/// A dense array as matrices behind one another: how many, and the rows and columns of each. `axes`, which are folded
+/// away, are its rows, or its columns where none are left behind them; `None` where others lie between them.
+fn matrices(shape: &[usize], axes: &[usize]) -> Option<(usize, usize, usize)> {
+    let (first, last) = (*axes.iter().min()?, *axes.iter().max()?);
+    let among = &shape[first..=last];
+    if (first..=last).any(|axis| shape[axis] > 1 && !axes.contains(&axis)) {
+        return None;
+    }
+    let [before, folded, behind] = [&shape[..first], among, &shape[last + 1..]].map(|s| s.iter().product::<usize>());
+    Some(if behind == 1 { (1, before, folded) } else { (before, folded, behind) })
+}
+
+/// A whole dense array or line that is there folded to one value, or a dense one along axes that lie side by side. `None`
+/// for others.
 pub fn fold_dense(
     op: ScalarOp,
     lp: u8,
@@ -140,10 +153,15 @@ pub fn fold_dense(
         return None;
     }
     // All of an array is one row.
-    let (rows, columns, along_rows) = match (view.shape.as_slice(), axes) {
-        _ if whole => (1, n, true),
-        (&[rows, columns], &[axis]) if rows.min(columns) > 1 && is_dense(&out.view) => (rows, columns, axis == 1),
-        _ => return None,
+    let (many, rows, columns, along_rows) = if whole {
+        (1, 1, n, true)
+    } else {
+        let (many, rows, columns) = matrices(&view.shape, axes)?;
+        if rows.min(columns) < 2 || !is_dense(&out.view) {
+            return None;
+        }
+        let behind: usize = view.shape[*axes.iter().max()? + 1..].iter().product();
+        (many, rows, columns, behind == 1)
     };
     let from = match is_dense(view) {
         // SAFETY: a view's offset lies inside its store.
@@ -156,16 +174,23 @@ pub fn fold_dense(
         Ok(p) => p,
         Err(e) => return Some(Err(ExecError::no_memory(e, "reduce", Provenance::default()))),
     };
-    let matrix = Matrix { from, rows, columns, size, fold, combine };
+    let matrix =
+        |k: usize| Matrix { from: from.wrapping_add(k * rows * columns * size), rows, columns, size, fold, combine };
     // SAFETY: the input is dense over rows and columns, the output over what is left; nothing else touches them.
     let flags = unsafe {
         let to = to.add(out.view.offset);
         fp_clear();
-        let mut flags = if along_rows { matrix.fold_rows(to) } else { matrix.fold_columns(to) };
+        let mut flags = 0;
+        if along_rows {
+            flags |= matrix(0).fold_rows(to);
+        } else {
+            let along = goes_along(false, many * columns, rows);
+            (0..many).for_each(|k| flags |= matrix(k).fold_columns(along, to.add(k * columns * size)));
+        }
         if let Some(v) = initial {
             let v = v.cast(dtype);
             let ins = [In { ptr: v.bytes.as_ptr(), step: 0 }, In { ptr: to, step: size }];
-            flags |= in_blocks(combine, if along_rows { rows } else { columns }, ins, to, size);
+            flags |= in_blocks(combine, if along_rows { rows } else { many * columns }, ins, to, size);
         }
         flags | fp_status()
     };

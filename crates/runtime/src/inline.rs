@@ -3,6 +3,7 @@
 use crate::array::{Array, UNSIZED};
 use crate::boxes;
 use crate::cursor::Cursor;
+use crate::dot;
 use crate::error::ExecError;
 use crate::filler::{filler, is_narrow, may_raise};
 use crate::ledger::TRACKED;
@@ -20,7 +21,8 @@ use crate::store::Store;
 use numloom_ir::view::{Order, copied, dense_strides};
 use numloom_ir::{DType, ScalarOp, Value, View};
 use numloom_loops::{
-    BLOCK, BlockFn, In, Line, block_fn, cast_fn, compress, count_true, fp_clear, fp_status, iota, line_fn, select_fn,
+    BLOCK, BlockFn, In, Line, block_fn, cast_fn, compress, count_true, expand, fp_clear, fp_status, iota, line_fn,
+    select_fn,
 };
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -53,7 +55,7 @@ pub fn is_free<'a>(elements: usize, mut reads: impl Iterator<Item = &'a Array>, 
 /// Whether an operation was recorded for no other reason than that something recorded was on its way to its arrays.
 #[inline]
 pub fn only_waits(op: &Operation) -> bool {
-    let most = prompt::most();
+    let most = prompt::most().saturating_mul(dot::lightness(op));
     op.outs.iter().chain(op.reads()).all(|p| {
         let elements = if is_unsized(&p.view) { UNSIZED } else { p.view.size() };
         elements <= most && !p.store.is_broken() && !is_slice_of_many(&p.store, &p.view, elements)
@@ -72,7 +74,7 @@ pub(crate) fn is_part_of_many(ins: &[Operand], elements: usize) -> bool {
 #[inline]
 fn is_slice_of_many(store: &Store, view: &View, elements: usize) -> bool {
     let all = |n: usize| store.nbytes() / 32 > n * view.dtype.size();
-    elements > 1024 && all(elements) && all(view.size()) && !prompt::wants_results()
+    elements > 1024 && all(elements) && all(view.size()) && !prompt::slices_run_at_once()
 }
 
 /// The longest array that `map_new` and `run_small` take: one call of a block loop.
@@ -546,7 +548,7 @@ pub fn put_small(x: &Array, index: &Array, value: &Operand) -> bool {
         Operand::Array(a) if !Arc::ptr_eq(&a.store, &x.store) => dense_run(a, dtype, shape),
         _ => None,
     };
-    let (Some(from), Some(places)) = (from, dense_run(index, DType::I64, shape)) else { return false };
+    let (Some(from), Some(places)) = (from, places(index)) else { return false };
     let Ok(base) = x.store.materialise() else { return false };
     // SAFETY: `n` dense indices, each checked before it is used; the view lies inside its store, which nothing recorded
     // touches.
@@ -583,6 +585,46 @@ unsafe fn put<T: Copy>(from: In, extent: usize, places: *const u8, n: usize, to:
     true
 }
 
+/// Dense indices that are there, as int64: as they lie, or a block of another type cast in the thread's buffer.
+fn places(index: &Array) -> Option<In> {
+    let (dtype, shape, n) = (index.view.dtype, &index.view.shape, index.view.size());
+    let run = dense_run(index, dtype, shape).filter(|run| run.step > 0)?;
+    match dtype {
+        DType::I64 => Some(run),
+        // SAFETY: dense over `n` elements, not more than a block; an integer that int64 holds raises nothing.
+        _ if dtype.is_integer() && dtype != DType::U64 && n <= BLOCK => {
+            Some(unsafe { boxes::cast(run, dtype, DType::I64, n, 0, &mut 0) })
+        }
+        _ => None,
+    }
+}
+
+/// `x[mask] = values` of dense arrays that are there, as many values as the mask has trues. False where they are not so.
+pub fn unpack_small(x: &Array, mask: &Array, values: &Array) -> bool {
+    let _still = spill::inline();
+    let (n, dtype) = (x.view.size(), x.view.dtype);
+    let free = x.store.is_idle() && !x.store.is_away() && !x.store.is_broken() && x.symbol().is_none();
+    let apart = [mask, values].iter().all(|a| !Arc::ptr_eq(&a.store, &x.store));
+    let &[count] = values.view.shape.as_slice() else { return false };
+    if n == 0 || !free || !apart || !is_dense(&x.view) || !prompt::runs_at_once(n) {
+        return false;
+    }
+    let chosen = dense_run(mask, DType::Bool, &x.view.shape).filter(|m| m.step != 0);
+    let from = dense_run(values, dtype, &values.view.shape);
+    let (Some(chosen), Some(from)) = (chosen, from) else { return false };
+    // SAFETY: all are dense, over as many elements as is said; what is written is nobody else's, as asked above.
+    unsafe {
+        if count_true(n, chosen.ptr) != count {
+            return false;
+        }
+        let Ok(base) = x.store.materialise() else { return false };
+        expand(dtype.size(), n, from.ptr, chosen.ptr, base.add(x.view.offset));
+    }
+    x.store.wrote();
+    stats::count_inline("boolean assignment");
+    true
+}
+
 /// `x[index]` of small 1-d dense arrays that are there, with every index in bounds.
 #[inline]
 pub fn take_small(x: &Array, index: &Array) -> Option<Array> {
@@ -592,7 +634,7 @@ pub fn take_small(x: &Array, index: &Array) -> Option<Array> {
         return None;
     }
     let from = dense_run(x, x.view.dtype, &x.view.shape)?;
-    let places = dense_run(index, DType::I64, &index.view.shape)?;
+    let places = places(index)?;
     let store = room(n, x.view.dtype)?;
     let to = store.ptr();
     // SAFETY: `n` dense indices, each checked before it is used; the result has `n` elements.

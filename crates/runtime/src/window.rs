@@ -38,8 +38,9 @@ pub struct Window {
     before: AtomicU64,
     /// Length from which on the window is flushed before such an operation.
     rounds_end: AtomicUsize,
-    /// Elements of the largest result recorded since the last launch.
+    /// Elements of the largest result recorded since the last launch, and of all of them.
     largest: AtomicUsize,
+    elements: AtomicUsize,
     /// Held while operations become tasks: windows are analysed one after another, in order.
     analysing: Mutex<()>,
     /// Wakes the utility thread.
@@ -58,6 +59,7 @@ pub static WINDOW: Window = Window {
     before: AtomicU64::new(0),
     rounds_end: AtomicUsize::new(ROUNDS),
     largest: AtomicUsize::new(0),
+    elements: AtomicUsize::new(0),
     analysing: Mutex::new(()),
     bell: Mutex::new(false),
     rung: Condvar::new(),
@@ -104,6 +106,8 @@ const HEAVY_KEPT: usize = 3;
 const ROUNDS: usize = 256;
 /// Elements of the largest of them. Of larger ones the work takes longer than recording it, and fusing more rounds pays.
 const MIDDLING: usize = 1 << 18;
+/// Elements of most of them, where a few are larger.
+const SMALL: usize = 1 << 14;
 
 /// Tasks launched and not over before recording waits for some: bounds what a long loop piles up.
 const MOST_IN_FLIGHT: usize = 8192;
@@ -163,6 +167,7 @@ impl Window {
         if size > self.largest.load(Ordering::Relaxed) {
             self.largest.store(size, Ordering::Relaxed);
         }
+        self.elements.store(self.elements.load(Ordering::Relaxed).saturating_add(size), Ordering::Relaxed);
         if self.begins_rounds(&op) {
             self.flush_for(Reason::Rounds, false);
             profile::record::returned();
@@ -210,7 +215,9 @@ impl Window {
             self.round.store(here, Ordering::Relaxed);
             return false;
         }
-        let middling = self.largest.load(Ordering::Relaxed) <= MIDDLING;
+        // One that makes what the loop fills is no work of the loop's.
+        let small_in_the_mean = self.elements.load(Ordering::Relaxed) / length <= SMALL;
+        let middling = small_in_the_mean || self.largest.load(Ordering::Relaxed) <= MIDDLING;
         length >= end
             && middling
             && round == here
@@ -284,6 +291,7 @@ impl Window {
         self.kept.store(0, Ordering::Relaxed);
         self.rounds_end.store(ROUNDS, Ordering::Relaxed);
         self.largest.store(0, Ordering::Relaxed);
+        self.elements.store(0, Ordering::Relaxed);
         if reason != Reason::Rounds {
             self.round.store(0, Ordering::Relaxed);
         }

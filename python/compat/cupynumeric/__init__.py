@@ -1,4 +1,8 @@
-"""`import cupynumeric as np`: Numloom under cuPyNumeric's name. Every name, submodule and object is Numloom's own."""
+"""`import cupynumeric as np`: Numloom under cuPyNumeric's name.
+
+Every name, submodule and object is Numloom's own, but for what cuPyNumeric has besides: modules of this package, and
+`convolve`.
+"""
 
 from __future__ import annotations
 
@@ -11,18 +15,16 @@ from typing import Any
 
 import numloom
 
+from ._convolve import convolve as convolve
+from ._names import names_of
+
 __all__ = numloom.__all__
+_WRITTEN_HERE = ("linalg", "random")
+_numlooms, __dir__ = names_of(numloom, globals())
 
 
 def __getattr__(name: str) -> Any:
-    try:
-        return getattr(numloom, name)
-    except AttributeError as error:
-        raise AttributeError(str(error).replace("'numloom'", "'cupynumeric'")) from None
-
-
-def __dir__() -> list[str]:
-    return dir(numloom)
+    return importlib.import_module(f"cupynumeric.{name}") if name in _WRITTEN_HERE else _numlooms(name)
 
 
 class _Alias:

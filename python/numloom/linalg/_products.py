@@ -253,6 +253,8 @@ def matrix_power(a: Any, n: Any) -> Any:
         return made
     if n < 0:
         a, n = inv(a), -n
+    if n == 3:
+        return _core.matmul(_core.matmul(a, a), a)
     result = None
     while n:
         if n & 1:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import numloom
+from numloom import _core
+
+from ._machine import Machine, get_machine
 
 
 class Runtime:
@@ -15,6 +18,23 @@ class Runtime:
         """
         if block:
             numloom.sync()
+
+    def get_machine(self) -> Machine:
+        return get_machine()
+
+    @property
+    def machine(self) -> Machine:
+        return get_machine()
+
+    @property
+    def node_id(self) -> int:
+        """This process's number among those of the run."""
+        return _core._profile_settings()[3]
+
+    @property
+    def node_count(self) -> int:
+        """How many processes the run has."""
+        return _core._profile_settings()[4]
 
 
 _runtime = Runtime()
