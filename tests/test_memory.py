@@ -208,6 +208,14 @@ def test_memory_in_words():
     assert "test_memory.py" in str(use)
 
 
+def test_the_time_before_work_that_runs_at_once():
+    """With one core nobody but the caller takes the time: it was taken where it was read, after the work."""
+    text = "import time, numloom.timing as t; s = t.time(); time.sleep(0.02); e = t.time(); print(int(e - s))"
+    plain = {**os.environ, "NUMLOOM_CONFIG": "--cpus 1"}
+    done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=True, env=plain)
+    assert int(done.stdout) >= 20_000
+
+
 def test_time_in_the_stream():
     from numloom import timing
 

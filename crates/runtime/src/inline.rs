@@ -74,7 +74,7 @@ pub(crate) fn is_part_of_many(ins: &[Operand], elements: usize) -> bool {
 #[inline]
 fn is_slice_of_many(store: &Store, view: &View, elements: usize) -> bool {
     let all = |n: usize| store.nbytes() / 32 > n * view.dtype.size();
-    elements > 1024 && all(elements) && all(view.size()) && !prompt::slices_run_at_once()
+    elements > 1024 && all(elements) && all(view.size()) && !prompt::wants_results()
 }
 
 /// The longest array that `map_new` and `run_small` take: one call of a block loop.

@@ -18,11 +18,9 @@ const FEW: u32 = 4;
 /// Sync points with few operations before them, one after another, that make a habit.
 const HABIT: u32 = 8;
 
-/// Tasks of a window that tell what the program is like, and operations of each that save little; of small ones, which
-/// slices are, more do.
+/// Tasks of a window that tell what the program is like, and operations of each that save little.
 const MANY: usize = 16;
 const EACH: usize = 3;
-const EACH_SMALL: usize = 6;
 /// Operations that run at once after such a window, before one is recorded again to see.
 const FOR_LONG: u32 = 1 << 12;
 
@@ -47,20 +45,15 @@ pub fn operation() {
 
 /// So many operations of a window became these tasks.
 pub fn window(tasks: &[TaskPlan], operations: usize) {
-    let (mut short, mut each) = (0, EACH_SMALL);
+    let mut short = 0;
     for t in tasks {
         match &t.work {
-            TaskWork::Fused(f) if is_middling(f.domain.iter().product()) => {
-                short += 1;
-                if f.domain.iter().product::<usize>() > numloom_config::current().inline_size {
-                    each = EACH;
-                }
-            }
+            TaskWork::Fused(f) if is_middling(f.domain.iter().product()) => short += 1,
             TaskWork::Opaque => {}
             _ => return,
         }
     }
-    if short >= MANY && operations <= each * tasks.len() {
+    if short >= MANY && operations <= EACH * tasks.len() {
         LEFT.store(FOR_LONG, Relaxed);
     }
 }
@@ -120,13 +113,6 @@ pub fn gives_value(elements: usize) -> bool {
 #[inline]
 pub fn wants_results() -> bool {
     STREAK.load(Relaxed) >= HABIT
-}
-
-/// Whether slices that are likely some of many gain nothing from being deferred, as those before them did not.
-pub fn slices_run_at_once() -> bool {
-    let left = LEFT.load(Relaxed);
-    LEFT.store(left.saturating_sub(1), Relaxed);
-    left > 0 || wants_results()
 }
 
 fn is_middling(elements: usize) -> bool {
