@@ -72,6 +72,8 @@ def program(seed: int) -> tuple[str, tuple[int, ...]]:
     step = pick.choice([max(1, n // 12), max(1, n // 7), max(1, n // 5)])
     stride = pick.choice([step] * 5 + [step + 1, max(1, step - 1)])
     order = pick.choice(["0, n - 2"] * 5 + ["2, n - 2"])
+    if pick.random() < 0.1:
+        stride, order = 1, "0, 8"
     head = pick.choice(["", "z[:] = x * 2 + y", "z += 1", "z = x + y"])
     lines = body(pick, axis, len(shape))
     text = f"n = {n}\nkept = []\n{head}\nfor lo in range({order}, {stride}):\n    hi = min(lo + {step}, n - 2)\n"
@@ -96,6 +98,25 @@ def run(text: str, module, shape: tuple[int, ...]) -> list:
     # The last slice's temporaries outlive the loop.
     rest = sorted(n for n in names if n in ("m", "v") or (n[0] == "t" and n[1:].isdigit()))
     return [names[n] for n in "xyz"] + names["kept"] + [names[n] for n in rest]
+
+
+@pytest.mark.parametrize("shape", [(3, 100_000), (5, 50_000), (200, 1000), (20, 50, 500), (20, 30, 100)])
+@pytest.mark.parametrize("width", [2, 3])
+@pytest.mark.parametrize(
+    "line",
+    ["x[i : i + w] = x[i : i + w] + 1", "x[i : i + w] += 1", "t = x[i : i + w] * 2; x[i : i + w] = x[i : i + w] + t"],
+)
+def test_slices_that_begin_in_the_one_before_stay_apart(shape, width, line):
+    # One row further is also as many elements further as a row has: joined along it, rows would be written by two at once.
+    x, expected = (
+        np.arange(float(numpy.prod(shape))).reshape(shape),
+        numpy.arange(float(numpy.prod(shape))).reshape(shape),
+    )
+    body = compile(line, "<body>", "exec")
+    for array in (x, expected):
+        for i in range(min(shape[0] - width + 1, 40)):
+            exec(body, {"x": array, "i": i, "w": width})
+    agree(x, expected)
 
 
 @pytest.mark.parametrize("block", range(20))

@@ -10,6 +10,7 @@ use crate::node::{conflict, is_plain, is_unsized};
 use crate::operation::{Kind, Operation, Place, Source};
 use crate::record::MapOp;
 use crate::store::Store;
+use numloom_ir::overlap::self_overlaps;
 use numloom_ir::view::Order;
 use numloom_ir::{Dims, Overlap, View};
 use rustc_hash::{FxHashMap, FxHasher};
@@ -337,13 +338,16 @@ impl<'a> Template<'a> {
             }
             v
         };
+        // Bodies that begin in the middle of the one before write elements again: grown, their view meets itself.
+        let meets_itself = |t: &Touch| t.writes && self_overlaps(&grown(t));
         touches.iter().enumerate().all(|(i, x)| {
-            touches[..i].iter().all(|y| {
+            let is_apart = touches[..i].iter().all(|y| {
                 !Arc::ptr_eq(&x.place.store, &y.place.store)
                     || !(x.writes || y.writes)
                     || conflict(&grown(x), &grown(y)) == Overlap::Disjoint
                     || (x.slot == y.slot && conflict(&grown(x), &grown(y)) == Overlap::Same)
-            })
+            });
+            is_apart && !meets_itself(x)
         })
     }
 }
