@@ -489,3 +489,45 @@ def test_an_array_over_our_memory_is_a_view_of_it():
         part[...] = 7
         steps *= 2
         assert a[:9].tolist() == [7, 7, 14, 7, 3, 8, 5, 6, 14]
+
+
+SHARED = {
+    "dlpack of ours": lambda x: [a := np.array(x), np.from_dlpack(a)],
+    "dlpack of NumPy's view of ours": lambda x: [a := np.array(x), np.from_dlpack(numpy.asarray(a))],
+    "dlpack twice": lambda x: [np.from_dlpack(x), np.from_dlpack(x)],
+    "frombuffer": lambda x: [np.frombuffer(b := bytearray(x), x.dtype), np.frombuffer(b, x.dtype)],
+    "frombuffer of an array": lambda x: [np.frombuffer(b := array.array("d", x), "f8"), np.frombuffer(b, "f8")],
+    "ndarray over a buffer": lambda x: [
+        np.ndarray(x.shape, x.dtype, b := bytearray(x)),
+        np.ndarray(x.shape, x.dtype, b),
+    ],
+}
+
+
+@pytest.mark.parametrize("how", SHARED)
+@pytest.mark.parametrize("n", [10, 1_000, 60_000, 300_000])
+def test_two_arrays_over_the_same_memory_are_seen_to_overlap(how, n):
+    def shared():
+        return SHARED[how](numpy.arange(float(n)))
+
+    expected = numpy.arange(float(n))
+    a, b = shared()
+    a[1:] = b[:-1]
+    agree(a, numpy.concatenate([[0.0], expected[:-1]]))
+    a, b = shared()
+    np.add(b[::-1], 1, out=a)
+    agree(b, expected[::-1] + 1)
+    a, b = shared()
+    np.copyto(b[: n - 3], a[3:])
+    agree(a[: n - 3], expected[3:])
+    a, b = shared()
+    np.cumsum(b[::-1], out=a)
+    agree(a, numpy.cumsum(expected[::-1]))
+    a, b = shared()
+    b[np.arange(n)[::-1]] = a
+    agree(a, expected[::-1])
+    a, b = shared()
+    part = b[5:]
+    del a, b
+    part += 1
+    agree(part, expected[5:] + 1)

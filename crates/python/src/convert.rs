@@ -232,28 +232,29 @@ fn describe_aligned<'py>(obj: &Bound<'py, PyAny>) -> PyResult<(Bound<'py, PyAny>
     Ok((copy, f))
 }
 
-/// The array of ours that a NumPy array is a view of, if it is one.
+/// As `ours`, where NumPy has described the array.
 fn exported_by_us(obj: &Bound<'_, PyAny>, f: &Foreign) -> Option<Array> {
     let py = obj.py();
     let mut at = obj.clone();
     loop {
         if let Ok(exporter) = at.cast_exact::<Exporter>() {
-            let whole = exporter.get().array();
-            let first = record::data(&whole).ok()?;
-            let offset = (f.data as isize).wrapping_sub(first as isize) + whole.view.offset as isize;
-            let view = View {
-                dtype: f.dtype,
-                offset: usize::try_from(offset).ok()?,
-                shape: f.shape.clone(),
-                strides: f.strides.clone(),
-            };
-            return Some(whole.with_view(view));
+            return within(&exporter.get().array(), f);
         }
         at = match at.cast::<PyMemoryView>() {
             Ok(view) => view.getattr("obj").ok()?,
             Err(_) => api(py).base(&at)?,
         };
     }
+}
+
+/// The view of an array's store that NumPy describes, if it lies there.
+pub fn within(whole: &Array, f: &Foreign) -> Option<Array> {
+    let first = record::data(whole).ok()?;
+    let (mut view, start, nbytes) = enclose(f);
+    let before = (start as isize).wrapping_sub(first as isize) + whole.view.offset as isize;
+    let before = usize::try_from(before).ok().filter(|b| b + nbytes <= whole.store.nbytes())?;
+    view.offset += before;
+    Some(whole.with_view(view))
 }
 
 /// Memory that is misaligned cannot be shared.
@@ -271,10 +272,10 @@ pub fn borrow_numpy(obj: &Bound<'_, PyAny>) -> PyResult<(Array, bool)> {
     Ok((adopt(&obj, &f, true), f.writeable))
 }
 
-/// Whether a NumPy array is a view of an array of ours.
-pub fn is_ours(obj: &Bound<'_, PyAny>) -> PyResult<bool> {
+/// The array of ours that a NumPy array is a view of, if it is one.
+pub fn ours(obj: &Bound<'_, PyAny>) -> PyResult<Option<Array>> {
     let (obj, f) = describe_aligned(obj)?;
-    Ok(exported_by_us(&obj, &f).is_some())
+    Ok(exported_by_us(&obj, &f))
 }
 
 /// A new array with a NumPy array's elements.

@@ -205,7 +205,7 @@ pub fn asarray(
     if api(py).is_array(obj) {
         // A shared array could change behind our back, so nothing on it could be deferred: we copy,
         // unless that was forbidden.
-        if copy != Some(false) && !convert::is_ours(obj)? {
+        if copy != Some(false) && convert::ours(obj)?.is_none() {
             let array = convert::copy_numpy(obj)?;
             return settle(py, array, wanted, None, how, ndmin, |array, _| handle::wrap(py, array));
         }
@@ -343,6 +343,17 @@ fn from_dlpack(x: &Bound<'_, PyAny>, device: Option<&Bound<'_, PyAny>>, copy: Op
     kwargs.set_item("device", device)?;
     kwargs.set_item("copy", copy)?;
     let numpy = api(py).numpy(py).call_method("from_dlpack", (x,), Some(&kwargs))?;
+    let found = api(py).describe(&numpy)?;
+    let whole = match handle::as_ndarray(x) {
+        Some(ours) => Some(handle::sized(ours)?),
+        None if api(py).is_array(x) => convert::ours(x)?,
+        None => None,
+    };
+    // What lies in an array of ours is a view of it, whoever showed it.
+    if let Some(array) = whole.and_then(|w| convert::within(&w, &found)) {
+        let base = Some(x.clone().unbind());
+        return Ok(Py::new(py, NdArray { array, writeable: found.writeable, base, exported: None })?.into_any());
+    }
     asarray(&numpy, None, CopyArg(Some(false)), None, 0)
 }
 

@@ -11,6 +11,7 @@ pub mod store;
 // record: the front's calls; small work runs inline
 mod cursor;
 mod folds;
+mod foreign;
 mod host_copy;
 mod inline;
 mod operation;

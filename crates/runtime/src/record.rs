@@ -4,6 +4,7 @@ use crate::array::{Array, UNSIZED};
 use crate::dot;
 use crate::error::{ErrorKind, ExecError};
 use crate::folds;
+use crate::foreign;
 use crate::inline;
 use crate::ledger::TRACKED;
 use crate::memory::{self, Memory};
@@ -135,9 +136,11 @@ pub unsafe fn adopt(
     at: impl FnOnce() -> Provenance,
 ) -> Array {
     expect_work(nbytes);
-    let store = Store::adopt(ptr, nbytes, owner, at());
-    store.exposed.store(exposed as u32, Ordering::Release);
-    Array::new(Arc::new(store), view)
+    if !exposed {
+        return Array::new(Arc::new(Store::adopt(ptr, nbytes, owner, at())), view);
+    }
+    let (store, before) = foreign::store_over(ptr, nbytes, owner, at);
+    Array::new(store, View { offset: view.offset + before, ..view })
 }
 
 fn arrays<'a>(ins: &'a [Operand<'a>]) -> impl Iterator<Item = &'a Array> {
