@@ -4,7 +4,7 @@
 use crate::fuse::{Group, MOST_NODES, Touch, Ways, touches_of};
 use crate::node::{Node, Nodes, Spot, StoreId, Work, conflict};
 use crate::stitch::Stitches;
-use numloom_ir::{Overlap, View};
+use numloom_ir::{Dims, Overlap, View};
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 
@@ -45,7 +45,12 @@ pub fn sink(groups: &mut Vec<Group>, nodes: &Nodes, stitches: &Stitches) {
             s.sink_from(k);
         }
     }
-    s.delay();
+    s.make_slots();
+    for k in (0..s.groups.len()).rev() {
+        if s.groups[k].fused {
+            s.postpone_from(k);
+        }
+    }
     groups.retain(|g| !g.nodes.is_empty());
 }
 
@@ -55,6 +60,7 @@ impl Sinking<'_> {
     }
 
     fn sink_from(&mut self, k: usize) {
+        let crowded = self.is_crowded(k);
         let mut moved = false;
         for i in self.groups[k].nodes.clone().into_iter().rev() {
             // One that went along with another is gone already.
@@ -63,24 +69,194 @@ impl Sinking<'_> {
             }
             let Some(to) = self.only_reader(i).filter(|&to| self.can_be_done(i, k, to)) else { continue };
             let together = self.with_what_it_needs(i, k, to);
-            if self.pays(&together, k, to) {
-                for &j in &together {
-                    self.group_of[j as usize] = to;
-                    let ways = self.ways_of(j);
-                    let group = &mut self.groups[to];
-                    group.nodes.push(j);
-                    group.ways = group.ways.with(ways);
-                }
-                self.groups[to].nodes.sort_unstable();
-                self.look_again(to);
+            if self.pays(&together, k, to, crowded) {
+                self.put(&together, to);
                 moved = true;
             }
         }
         if moved {
-            let group_of = &self.group_of;
-            self.groups[k].nodes.retain(|&i| group_of[i as usize] == k);
-            self.look_again(k);
+            self.without_those_gone(k);
         }
+    }
+
+    fn put(&mut self, nodes: &[u32], to: usize) {
+        for &j in nodes {
+            self.group_of[j as usize] = to;
+            let ways = self.ways_of(j);
+            let group = &mut self.groups[to];
+            group.nodes.push(j);
+            group.ways = group.ways.with(ways);
+        }
+        self.groups[to].nodes.sort_unstable();
+        self.look_again(to);
+    }
+
+    fn without_those_gone(&mut self, k: usize) {
+        let group_of = &self.group_of;
+        self.groups[k].nodes.retain(|&i| group_of[i as usize] == k);
+        self.look_again(k);
+    }
+
+    /// Empty groups between all others: what is postponed may become a task of its own.
+    fn make_slots(&mut self) {
+        for g in self.group_of.iter_mut().filter(|g| **g != NOWHERE) {
+            *g *= 2;
+        }
+        let all = std::mem::take(self.groups);
+        for group in all {
+            let slot = Group {
+                domain: Dims::new(),
+                nodes: Vec::new(),
+                touches: Vec::new(),
+                reduced: None,
+                fused: true,
+                ways: Ways::default(),
+            };
+            self.groups.extend([group, slot]);
+        }
+    }
+
+    /// What goes on from round to round beside something else (`b = b * 0.5`) is made a round at a time, and not all of it
+    /// in the first: each value is gone when the next but one is there.
+    fn postpone_from(&mut self, k: usize) {
+        let crowded = self.is_crowded(k);
+        let mut moved = false;
+        // Those that read a value go before it does.
+        for i in self.groups[k].nodes.clone().into_iter().rev() {
+            if self.group_of[i as usize] == k
+                && let Some((together, to)) = self.later(i, k, crowded)
+            {
+                if self.groups[to].nodes.is_empty() {
+                    self.groups[to].domain = self.groups[k].domain.clone();
+                }
+                self.put(&together, to);
+                moved = true;
+            }
+        }
+        if moved {
+            self.without_those_gone(k);
+        }
+    }
+
+    /// Whether a group keeps many large values for later ones: then it is worth loading more to make them later.
+    fn is_crowded(&self, k: usize) -> bool {
+        const MANY: usize = 4;
+        let kept = |out: &Spot| {
+            let readers = &self.readers[out.store as usize];
+            bytes(&out.view) >= large()
+                && !self.nodes.stores[out.store as usize].live
+                && readers.iter().any(|&r| self.group_of[r as usize] != k)
+        };
+        let outs = self.groups[k].nodes.iter().flat_map(|&i| &self.node(i).outs);
+        outs.filter(|out| kept(out)).count() > MANY
+    }
+
+    /// A large value's node, with those that only it reads, and where they go: into the last group that reads what they are
+    /// made from anyway, before it is needed, or between two, as long as what they are made from is there.
+    fn later(&self, i: u32, from: usize, crowded: bool) -> Option<(Vec<u32>, usize)> {
+        let size: usize = self.node(i).outs.iter().map(|s| bytes(&s.view)).sum();
+        if size < large() || !self.is_new_map(i) {
+            return None;
+        }
+        let domain = &self.groups[from].domain;
+        let mut limit = self.groups.len() - 1;
+        for (out, reader) in self.users(i) {
+            let g = self.group_of[reader as usize];
+            if g == NOWHERE || g == from {
+                return None;
+            }
+            let joins = self.groups[g].fused && self.groups[g].domain == *domain && self.is_in_step(out, reader);
+            limit = limit.min(if joins { g } else { g - 1 });
+        }
+        let (together, needed) = self.with_its_own(i, from);
+        let others = |s: &Spot| {
+            let readers = self.readers[s.store as usize].iter().copied();
+            readers.filter(|r| !together.contains(r) && self.group_of[*r as usize] != NOWHERE)
+        };
+        let is_open = |g: usize| {
+            let group = &self.groups[g];
+            let ways = together.iter().fold(group.ways, |w, &j| w.with(self.ways_of(j)));
+            group.fused
+                && (group.domain == *domain || group.nodes.is_empty())
+                && group.nodes.len() + together.len() <= MOST_NODES
+                && ways.are_possible()
+        };
+        // Where each is read last.
+        let last = |s: &Spot| others(s).map(|r| self.group_of[r as usize]).max().unwrap_or(from);
+        let reads = |s: &Spot, g: usize| others(s).any(|r| self.group_of[r as usize] == g && self.is_in_step(s, r));
+        let is_live = |s: &Spot| self.nodes.stores[s.store as usize].live;
+        let pays = |to: usize, most: usize| {
+            let loaded = needed.iter().filter(|s| !reads(s, to));
+            let cost: usize = loaded.clone().map(|s| bytes(&s.view)).sum();
+            let is_kept = |s: &&Spot| is_live(s) || last(s) + 1 >= to || bytes(&s.view) <= size / 16;
+            let there = |&j: &u32| self.sources(self.node(j)).all(|(s, v)| !self.is_overwritten(s, v, j, to));
+            is_open(to) && cost <= most && loaded.clone().all(is_kept) && together.iter().all(there)
+        };
+        let beside = needed.iter().flat_map(|s| others(s).map(move |r| (s, r)));
+        let beside = beside.filter(|(s, r)| self.is_in_step(s, *r)).map(|(_, r)| self.group_of[r as usize]);
+        let most = if crowded { 4 * size } else { size / 2 };
+        if let Some(to) = beside.filter(|&g| g > from && g <= limit && !self.groups[g].nodes.is_empty()).max()
+            && pays(to, most)
+        {
+            return Some((together, to));
+        }
+        // After one group at least: else it is there as early.
+        let ends = needed.iter().filter(|s| !is_live(s) && bytes(&s.view) > size / 16).map(|s| last(s) + 1).min();
+        let is_asked_for = self.users(i).next().is_some();
+        let to = if is_asked_for { limit.min(ends.unwrap_or(limit)) } else { ends? };
+        let slot = if to % 2 == 1 { to } else { to.checked_sub(1)? };
+        let most = if crowded { 4 * size } else { size };
+        (slot > from + 2 && slot <= limit && pays(slot, most)).then_some((together, slot))
+    }
+
+    /// A node with those of its group that only it reads, and what they need from elsewhere.
+    fn with_its_own(&self, i: u32, from: usize) -> (Vec<u32>, Vec<&Spot>) {
+        let mut together = vec![i];
+        let mut needed: Vec<&Spot> = Vec::new();
+        let mut at = 0;
+        while at < together.len() {
+            for s in self.node(together[at]).reads() {
+                let is_made = |&j: &u32| self.node(j).outs.iter().any(|out| out.store == s.store);
+                if together.iter().any(is_made) {
+                    continue;
+                }
+                match self.writers[s.store as usize][..] {
+                    [maker] if together.len() < MOST_TOGETHER && self.goes_along(maker, &together, from) => {
+                        together.push(maker);
+                    }
+                    _ => needed.push(s),
+                }
+            }
+            at += 1;
+        }
+        (together, needed)
+    }
+
+    /// Elementwise work that makes something new.
+    fn is_new_map(&self, i: u32) -> bool {
+        let n = self.node(i);
+        let is_new = |s: &Spot| self.nodes.stores[s.store as usize].fresh && self.writers[s.store as usize].len() == 1;
+        n.mask.is_none() && matches!(n.work, Work::Map(_)) && n.outs.iter().all(is_new)
+    }
+
+    /// Whether a node's results are for these alone, and seen by nobody else.
+    fn goes_along(&self, maker: u32, with: &[u32], from: usize) -> bool {
+        let seen = |s: &Spot| self.nodes.stores[s.store as usize].live;
+        self.group_of[maker as usize] == from
+            && self.is_new_map(maker)
+            && !self.node(maker).outs.iter().any(seen)
+            && self.users(maker).all(|(out, reader)| with.contains(&reader) && self.is_in_step(out, reader))
+    }
+
+    /// Who reads what a node makes.
+    fn users(&self, i: u32) -> impl Iterator<Item = (&Spot, u32)> {
+        let outs = self.node(i).outs.iter();
+        outs.flat_map(|s| self.readers[s.store as usize].iter().map(move |&r| (s, r)))
+    }
+
+    /// Whether a node reads all it does of an array element by element as this view has them.
+    fn is_in_step(&self, s: &Spot, reader: u32) -> bool {
+        self.node(reader).reads().all(|r| r.store != s.store || r.view == s.view)
     }
 
     /// The group that all readers of a node's results are in, where nobody else can see them.
@@ -101,13 +277,12 @@ impl Sinking<'_> {
     fn can_be_done(&self, i: u32, from: usize, to: usize) -> bool {
         let (n, here, there) = (self.node(i), &self.groups[from], &self.groups[to]);
         // Whoever reads it element by element as it is made, and nobody outside the window, has it from there.
-        let in_step = |s: &Spot, reader: u32| self.node(reader).reads().all(|r| r.store != s.store || r.view == s.view);
         let is_own = |s: &Spot| {
             let local = &self.nodes.stores[s.store as usize];
             !local.live
                 && local.fresh
                 && self.writers[s.store as usize].len() == 1
-                && self.readers[s.store as usize].iter().all(|&reader| in_step(s, reader))
+                && self.readers[s.store as usize].iter().all(|&reader| self.is_in_step(s, reader))
         };
         to > from
             && there.fused
@@ -166,80 +341,8 @@ impl Sinking<'_> {
         all
     }
 
-    /// Large values that only tasks of one operation read, made long before the first of these needs them, become tasks of
-    /// their own before that: indices of one gather are gone before the next needs its.
-    fn delay(&mut self) {
-        let mut late: Vec<(usize, u32)> = Vec::new();
-        for k in 0..self.groups.len() {
-            let nodes = &self.groups[k].nodes;
-            if self.groups[k].fused && nodes.len() > 1 {
-                late.extend(nodes.iter().filter_map(|&i| self.first_user(i, k).map(|to| (to, i))));
-            }
-        }
-        // From the last on: where the others go stays as it is.
-        late.sort_unstable();
-        let mut changed: Vec<usize> = late.iter().map(|&(_, i)| self.group_of[i as usize]).collect();
-        while let Some((to, i)) = late.pop() {
-            let from = self.group_of[i as usize];
-            self.groups[from].nodes.retain(|&j| j != i);
-            let domain = self.node(i).domain.clone();
-            let ways = self.ways_of(i);
-            // Two of one domain for one reader share a task.
-            match self.groups.get_mut(to).filter(|g| g.fused && g.touches.is_empty() && g.domain == domain) {
-                Some(group) => {
-                    group.nodes.insert(0, i);
-                    group.ways = group.ways.with(ways);
-                }
-                None => {
-                    let nodes = vec![i];
-                    self.groups
-                        .insert(to, Group { domain, nodes, touches: Vec::new(), reduced: None, fused: true, ways });
-                }
-            }
-        }
-        changed.sort_unstable();
-        changed.dedup();
-        // Groups moved up by those put before them: look at all that may have changed.
-        if !changed.is_empty() {
-            for k in 0..self.groups.len() {
-                if self.groups[k].fused {
-                    self.look_again(k);
-                }
-            }
-        }
-    }
-
-    /// The group that reads a node's value first, if that is late and all who read it are tasks of one operation.
-    fn first_user(&self, i: u32, from: usize) -> Option<usize> {
-        // Where even tiles are small, less is large.
-        let large = numloom_config::current().min_cpu_chunk.saturating_mul(64).min(1 << 20);
-        let n = self.node(i);
-        let [out] = &n.outs[..] else { return None };
-        let local = &self.nodes.stores[out.store as usize];
-        let readers = &self.readers[out.store as usize];
-        let own = !local.live && local.fresh && self.writers[out.store as usize].len() == 1 && n.mask.is_none();
-        let is_map = matches!(n.work, Work::Map(_));
-        if !own || !is_map || readers.is_empty() || bytes(&out.view) < large {
-            return None;
-        }
-        let users = || readers.iter().map(|&r| self.group_of[r as usize]);
-        let to = users().min().filter(|_| users().all(|g| g != NOWHERE && !self.groups[g].fused))?;
-        // What it reads is stored anyway, and if it is kept for longer takes no more than what it makes.
-        let kept = |s: &Spot| {
-            let made_here = || self.writers[s.store as usize].iter().any(|&w| self.group_of[w as usize] == from);
-            self.nodes.stores[s.store as usize].live || !made_here() || self.is_read_outside(s.store, from)
-        };
-        let cost: usize = n.reads().map(|s| bytes(&s.view)).sum();
-        let unchanged = || self.sources(n).all(|(store, view)| !self.is_overwritten(store, view, i, to));
-        (to > from + 1 && cost <= bytes(&out.view) && n.reads().all(kept) && unchanged()).then_some(to)
-    }
-
-    fn is_read_outside(&self, store: StoreId, group: usize) -> bool {
-        self.readers[store as usize].iter().any(|&r| self.group_of[r as usize] != group)
-    }
-
     /// Whether less is stored and loaded when these nodes move.
-    fn pays(&self, together: &[u32], from: usize, to: usize) -> bool {
+    fn pays(&self, together: &[u32], from: usize, to: usize, crowded: bool) -> bool {
         let made = |store: StoreId| {
             let writers = &self.writers[store as usize];
             writers.iter().any(|w| together.contains(w))
@@ -264,7 +367,7 @@ impl Sinking<'_> {
                 cost += bytes(&s.view) * if self.is_kept(s.store, from, to) { 1 } else { 2 };
             }
         }
-        cost <= saved / 2
+        cost <= if crowded { 2 * saved } else { saved / 2 }
     }
 
     /// Whether an array is in memory until group `to`, whatever moves there.
@@ -284,6 +387,11 @@ impl Sinking<'_> {
         group.touches.clear();
         touches.into_iter().for_each(|t| group.touch(t));
     }
+}
+
+/// Bytes of an array that is worth some thought. Where even tiles are small, less is large.
+fn large() -> usize {
+    numloom_config::current().min_cpu_chunk.saturating_mul(64).min(1 << 20)
 }
 
 /// Of the elements that differ: a value for all is none.
