@@ -203,6 +203,58 @@ PROGRAMS = {
         squares = (x**2).sum(1)
         results = np.exp(-0.5 * (squares[:, None] + squares[None, :] - 2 * x @ x.T)),
     """,
+    "damped_roll": """
+        a, b = random(LENGTH), random(LENGTH)
+        ---
+        for _ in range(40):
+            a = np.roll(a, 1) * 0.5 + b
+            b = b * 0.99
+        results = a,
+    """,
+    "damped_smoothing": """
+        a, b = random(LENGTH), random(LENGTH)
+        ---
+        a = a.copy()
+        for _ in range(40):
+            a[1:-1] = (a[:-2] + a[2:]) * 0.5 + b[1:-1]
+            b = b * 0.99
+        results = a,
+    """,
+    "damped_product": """
+        a, b, c = (random((SIDE // 2, SIDE // 2)) for _ in range(3))
+        ---
+        for _ in range(20):
+            a = c @ a
+            a = a / a.max() + b
+            b, c = b * 0.5, c * 0.9
+        results = a,
+    """,
+    "driven_wave": """
+        u, v, f = (random((SIDE, SIDE)) for _ in range(3))
+        ---
+        for _ in range(30):
+            around = np.roll(u, 1, 0) + np.roll(u, -1, 0) + np.roll(u, 1, 1) + np.roll(u, -1, 1) - 4 * u
+            v = v + 0.1 * around + f
+            u = u + 0.1 * v
+            f = f * 0.97
+        results = u, v
+    """,
+    "sum_of_waves": """
+        a, x = random(LENGTH), random(LENGTH)
+        ---
+        for k in range(20):
+            a = 0.5 * (np.roll(a, 1) + np.roll(a, -1)) + np.sin(x * k) * x
+        results = a,
+    """,
+    "moments": """
+        x, = random(LENGTH),
+        ---
+        p, sums = np.ones(LENGTH), []
+        for _ in range(20):
+            p = p * x
+            sums.append((p * np.cumsum(p)).mean())
+        results = np.array([float(each) for each in sums]),
+    """,
     "sorted_again": """
         x, = random(LENGTH),
         ---

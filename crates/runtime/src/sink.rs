@@ -60,7 +60,7 @@ impl Sinking<'_> {
     }
 
     fn sink_from(&mut self, k: usize) {
-        let crowded = self.is_crowded(k);
+        let worth = self.worth(k);
         let mut moved = false;
         for i in self.groups[k].nodes.clone().into_iter().rev() {
             // One that went along with another is gone already.
@@ -69,7 +69,7 @@ impl Sinking<'_> {
             }
             let Some(to) = self.only_reader(i).filter(|&to| self.can_be_done(i, k, to)) else { continue };
             let together = self.with_what_it_needs(i, k, to);
-            if self.pays(&together, k, to, crowded) {
+            if self.pays(&together, k, to, worth) {
                 self.put(&together, to);
                 moved = true;
             }
@@ -119,12 +119,12 @@ impl Sinking<'_> {
     /// What goes on from round to round beside something else (`b = b * 0.5`) is made a round at a time, and not all of it
     /// in the first: each value is gone when the next but one is there.
     fn postpone_from(&mut self, k: usize) {
-        let crowded = self.is_crowded(k);
+        let worth = self.worth(k);
         let mut moved = false;
         // Those that read a value go before it does.
         for i in self.groups[k].nodes.clone().into_iter().rev() {
             if self.group_of[i as usize] == k
-                && let Some((together, to)) = self.later(i, k, crowded)
+                && let Some((together, to)) = self.later(i, k, worth)
             {
                 if self.groups[to].nodes.is_empty() {
                     self.groups[to].domain = self.groups[k].domain.clone();
@@ -138,22 +138,26 @@ impl Sinking<'_> {
         }
     }
 
-    /// Whether a group keeps many large values for later ones: then it is worth loading more to make them later.
-    fn is_crowded(&self, k: usize) -> bool {
-        const MANY: usize = 4;
-        let kept = |out: &Spot| {
+    /// How many arrays may be loaded once more to make one later. Where a group keeps one alone for others, as much as it
+    /// takes to store it; where it keeps some, to load it, too; of many, each is memory that may not be there.
+    fn worth(&self, k: usize) -> usize {
+        let is_kept = |out: &&Spot| {
             let readers = &self.readers[out.store as usize];
             bytes(&out.view) >= large()
                 && !self.nodes.stores[out.store as usize].live
                 && readers.iter().any(|&r| self.group_of[r as usize] != k)
         };
         let outs = self.groups[k].nodes.iter().flat_map(|&i| &self.node(i).outs);
-        outs.filter(|out| kept(out)).count() > MANY
+        match outs.filter(is_kept).count() {
+            0 | 1 => 1,
+            2..=4 => 2,
+            _ => 4,
+        }
     }
 
     /// A large value's node, with those that only it reads, and where they go: into the last group that reads what they are
     /// made from anyway, before it is needed, or between two, as long as what they are made from is there.
-    fn later(&self, i: u32, from: usize, crowded: bool) -> Option<(Vec<u32>, usize)> {
+    fn later(&self, i: u32, from: usize, worth: usize) -> Option<(Vec<u32>, usize)> {
         let size: usize = self.node(i).outs.iter().map(|s| bytes(&s.view)).sum();
         if size < large() || !self.is_new_map(i) {
             return None;
@@ -185,18 +189,18 @@ impl Sinking<'_> {
         let last = |s: &Spot| others(s).map(|r| self.group_of[r as usize]).max().unwrap_or(from);
         let reads = |s: &Spot, g: usize| others(s).any(|r| self.group_of[r as usize] == g && self.is_in_step(s, r));
         let is_live = |s: &Spot| self.nodes.stores[s.store as usize].live;
-        let pays = |to: usize, most: usize| {
+        let pays = |to: usize| {
             let loaded = needed.iter().filter(|s| !reads(s, to));
             let cost: usize = loaded.clone().map(|s| bytes(&s.view)).sum();
-            let is_kept = |s: &&Spot| is_live(s) || last(s) + 1 >= to || bytes(&s.view) <= size / 16;
+            // Or there until the group before, but for a slot.
+            let is_kept = |s: &&Spot| is_live(s) || last(s) + 2 >= to || bytes(&s.view) <= size / 16;
             let there = |&j: &u32| self.sources(self.node(j)).all(|(s, v)| !self.is_overwritten(s, v, j, to));
-            is_open(to) && cost <= most && loaded.clone().all(is_kept) && together.iter().all(there)
+            is_open(to) && cost <= worth * size && loaded.clone().all(is_kept) && together.iter().all(there)
         };
         let beside = needed.iter().flat_map(|s| others(s).map(move |r| (s, r)));
         let beside = beside.filter(|(s, r)| self.is_in_step(s, *r)).map(|(_, r)| self.group_of[r as usize]);
-        let most = if crowded { 4 * size } else { size / 2 };
         if let Some(to) = beside.filter(|&g| g > from && g <= limit && !self.groups[g].nodes.is_empty()).max()
-            && pays(to, most)
+            && pays(to)
         {
             return Some((together, to));
         }
@@ -205,8 +209,9 @@ impl Sinking<'_> {
         let is_asked_for = self.users(i).next().is_some();
         let to = if is_asked_for { limit.min(ends.unwrap_or(limit)) } else { ends? };
         let slot = if to % 2 == 1 { to } else { to.checked_sub(1)? };
-        let most = if crowded { 4 * size } else { size };
-        (slot > from + 2 && slot <= limit && pays(slot, most)).then_some((together, slot))
+        // A task of its own just before its reader had better be part of that.
+        let to = if slot + 1 == limit && pays(limit) { limit } else { slot };
+        (slot > from + 2 && slot <= limit && pays(to)).then_some((together, to))
     }
 
     /// A node with those of its group that only it reads, and what they need from elsewhere.
@@ -342,7 +347,7 @@ impl Sinking<'_> {
     }
 
     /// Whether less is stored and loaded when these nodes move.
-    fn pays(&self, together: &[u32], from: usize, to: usize, crowded: bool) -> bool {
+    fn pays(&self, together: &[u32], from: usize, to: usize, worth: usize) -> bool {
         let made = |store: StoreId| {
             let writers = &self.writers[store as usize];
             writers.iter().any(|w| together.contains(w))
@@ -367,7 +372,7 @@ impl Sinking<'_> {
                 cost += bytes(&s.view) * if self.is_kept(s.store, from, to) { 1 } else { 2 };
             }
         }
-        cost <= if crowded { 2 * saved } else { saved / 2 }
+        cost <= worth * saved / 2
     }
 
     /// Whether an array is in memory until group `to`, whatever moves there.
