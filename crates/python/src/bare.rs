@@ -222,10 +222,16 @@ methods_of_functions! {
     "searchsorted" crate::short_numbers::searchsorted;
     "nonzero" crate::short_order::nonzero;
     "argsort" crate::short_order::argsort;
+    "sort" crate::short_changing::sort;
+    "partition" crate::short_changing::partition;
+    "put" crate::short_changing::put_method;
+    "compress" crate::short_truths::compress_method;
+    "any" crate::short_truths::any;
+    "all" crate::short_truths::all;
 }
 
 macro_rules! functions {
-    ($($name:literal $call:ident)*) => {
+    ($($name:literal $call:path;)*) => {
         /// Puts functions before those of the package and methods before those of the class: they do plain calls and hand on
         /// the others.
         #[pyfunction]
@@ -637,22 +643,23 @@ unsafe fn array_ufunc(py: Python<'_>, _: *mut ffi::PyObject, _: &NdArray, args: 
 }
 
 functions! {
-    "asarray" asarray
-    "asanyarray" asarray
-    "empty" empty
-    "zeros" zeros
-    "ones" ones
-    "empty_like" empty_like
-    "ascontiguousarray" ascontiguousarray
-    "dot" dot
-    "inner" inner
-    "vdot" vdot
-    "array" array
-    "copy" copied
-    "copyto" copyto
-    "arange" arange
-    "cumsum" cumsum
-    "cumprod" cumprod
+    "asarray" asarray;
+    "asanyarray" asarray;
+    "empty" empty;
+    "zeros" zeros;
+    "ones" ones;
+    "empty_like" empty_like;
+    "ascontiguousarray" ascontiguousarray;
+    "dot" dot;
+    "inner" inner;
+    "vdot" vdot;
+    "array" array;
+    "copy" copied;
+    "copyto" copyto;
+    "arange" arange;
+    "cumsum" cumsum;
+    "cumprod" cumprod;
+    "putmask" crate::short_changing::putmask;
 }
 
 unsafe fn asarray(py: Python<'_>, args: Objects<'_>, dtype: Option<DType>) -> Answer {

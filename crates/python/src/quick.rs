@@ -402,11 +402,27 @@ pub fn dot(left: &Bound<'_, PyAny>, right: &Bound<'_, PyAny>) -> Option<PyResult
     let copies =
         [(ours[0], left), (ours[1], right)].map(|(ours, obj)| if ours.is_some() { None } else { lists::small(obj) });
     let array = |k: usize| ours[k].map(|x: &NdArray| &x.array).or(copies[k].as_ref());
-    let (a, b) = (array(0)?, array(1)?);
+    let Some((a, b)) = array(0).zip(array(1)) else { return scaled(left, right) };
     if a.view.ndim() == 1 && b.view.ndim() == 1 {
         return record::dot(a, b).map(|product| api(py).make_scalar(py, &product));
     }
     record::product(a, b).map(|product| handle::wrap(py, product))
+}
+
+/// The product of a small array and a number of Python's, in the array's own type; `None` where anything is to be warned of.
+#[cold]
+fn scaled(left: &Bound<'_, PyAny>, right: &Bound<'_, PyAny>) -> Option<PyResult<Py<PyAny>>> {
+    // SAFETY: as in `binary`.
+    let (a, b) = unsafe { (Quick::read(left)?, Quick::read(right)?) };
+    let Quick::Array(array) = a else { return None };
+    let fits = match b {
+        Quick::Float(_) => array.view.dtype == DType::F64,
+        Quick::Int(_) => matches!(array.view.dtype, DType::F64 | DType::I64),
+        _ => false,
+    };
+    let call = prepare(ScalarOp::Multiply, &a, Some(&b)).filter(|_| fits && array.view.is_c_contiguous())?;
+    let (made, flags) = record::map_small(ScalarOp::Multiply, call.lp, &call.ins)?.ok()?;
+    (flags == 0 && made.view.ndim() > 0).then(|| handle::wrap(left.py(), made))
 }
 
 /// `clip(x, low, high)` of a small array between two numbers that its own type holds.
