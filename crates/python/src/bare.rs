@@ -226,6 +226,8 @@ methods_of_functions! {
     "partition" crate::short_changing::partition;
     "put" crate::short_changing::put_method;
     "compress" crate::short_truths::compress_method;
+    "round" crate::short_elements::round;
+    "byteswap" crate::short_elements::byteswap;
     "any" crate::short_truths::any;
     "all" crate::short_truths::all;
 }

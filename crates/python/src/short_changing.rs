@@ -183,6 +183,23 @@ pub unsafe fn place(given: &Given) -> Option<Made> {
     Some(Made::Nothing)
 }
 
+/// One number all down the diagonal of a small matrix.
+pub unsafe fn fill_diagonal(given: &Given) -> Option<Made> {
+    let _still = record::still();
+    let [a, val] = given.bind([c"a", c"val"])?;
+    if val.is_null() || given.is_passing(a) {
+        return None;
+    }
+    let (a, array, to) = changeable(a)?;
+    let &[rows, columns] = a.view.shape.as_slice() else { return None };
+    let (value, size) = (number(&held(given.py, val), a.view.dtype)?, a.view.dtype.size());
+    for i in 0..rows.min(columns) {
+        std::ptr::copy_nonoverlapping(value.bytes.as_ptr(), to.add(i * (columns + 1) * size), size);
+    }
+    record::changed(array, "fill_diagonal");
+    Some(Made::Nothing)
+}
+
 /// `x[mask] = value` of a small array and a number; false where nothing was written.
 pub fn fill_where(x: &NdArray, mask: &Array, value: &Value) -> bool {
     let _still = record::still();
