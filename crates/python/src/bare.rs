@@ -572,7 +572,7 @@ unsafe fn flatten(py: Python<'_>, _: *mut ffi::PyObject, this: &NdArray, args: O
 
 unsafe fn method_dot(py: Python<'_>, x: *mut ffi::PyObject, _: &NdArray, args: Objects<'_>) -> Answer {
     let &[other] = args else { return None };
-    quick::dot(&held(py, x), &held(py, other))
+    dot(py, &[x, other], None)
 }
 
 unsafe fn method_cumsum(py: Python<'_>, _: *mut ffi::PyObject, this: &NdArray, args: Objects<'_>) -> Answer {
@@ -814,7 +814,8 @@ unsafe fn vdot(py: Python<'_>, args: Objects<'_>, dtype: Option<DType>) -> Answe
 
 unsafe fn dot(py: Python<'_>, args: Objects<'_>, dtype: Option<DType>) -> Answer {
     let (&[a, b], None) = (args, dtype) else { return None };
-    quick::dot(&held(py, a), &held(py, b))
+    let (a, b) = (held(py, a), held(py, b));
+    quick::dot(&a, &b).or_else(|| quick::scaled(&a, &b))
 }
 
 /// Shape and type of a new array: `f(3)`, `f((2, 3), dtype)`.

@@ -402,7 +402,7 @@ pub fn dot(left: &Bound<'_, PyAny>, right: &Bound<'_, PyAny>) -> Option<PyResult
     let copies =
         [(ours[0], left), (ours[1], right)].map(|(ours, obj)| if ours.is_some() { None } else { lists::small(obj) });
     let array = |k: usize| ours[k].map(|x: &NdArray| &x.array).or(copies[k].as_ref());
-    let Some((a, b)) = array(0).zip(array(1)) else { return scaled(left, right) };
+    let (a, b) = (array(0)?, array(1)?);
     if a.view.ndim() == 1 && b.view.ndim() == 1 {
         return record::dot(a, b).map(|product| api(py).make_scalar(py, &product));
     }
@@ -411,7 +411,7 @@ pub fn dot(left: &Bound<'_, PyAny>, right: &Bound<'_, PyAny>) -> Option<PyResult
 
 /// The product of a small array and a number of Python's, in the array's own type; `None` where anything is to be warned of.
 #[cold]
-fn scaled(left: &Bound<'_, PyAny>, right: &Bound<'_, PyAny>) -> Option<PyResult<Py<PyAny>>> {
+pub fn scaled(left: &Bound<'_, PyAny>, right: &Bound<'_, PyAny>) -> Option<PyResult<Py<PyAny>>> {
     // SAFETY: as in `binary`.
     let (a, b) = unsafe { (Quick::read(left)?, Quick::read(right)?) };
     let Quick::Array(array) = a else { return None };
