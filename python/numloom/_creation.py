@@ -101,6 +101,10 @@ def asarray(
         made = _core.from_items(a, dtype)
         if made is not None:
             return made
+    if type(a) is range and a and dtype is order is device is copy is like is None:
+        made = _core.arange_ints(a.start, a.stop, a.step)
+        if made is not None:
+            return made
     _check(device, like, dtype)
     copy = _core.copy_mode(copy)
     if copy is not False and _same_shaped(a):

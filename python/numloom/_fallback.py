@@ -216,12 +216,17 @@ def direct(function: F) -> F:
 
 
 def _shortened(function: Callable[..., Any], short: Callable[..., Any]) -> Callable[..., Any]:
-    """The function, after a short way that does plain calls on a few elements at once and answers None to others."""
+    """The function, after a short way that does plain calls on a few elements at once and answers None to others.
+
+    A function that returns nothing has a short way that answers with an ellipsis.
+    """
 
     @functools.wraps(function.__wrapped__)  # type: ignore[attr-defined]
     def call(*args: Any, **kwargs: Any) -> Any:
         made = short(*args, **kwargs)
-        return function(*args, **kwargs) if made is None else made
+        if made is None:
+            return function(*args, **kwargs)
+        return None if made is ... else made
 
     return call
 

@@ -126,9 +126,19 @@ class Indexed:
 
     def __init__(self, original: Any, name: str) -> None:
         self._original, self._name = original, name
+        self._makes_columns = original is numpy.c_
         self.__doc__ = original.__doc__
 
     def __getitem__(self, key: Any) -> Any:
+        if (
+            type(key) is slice
+            and not self._makes_columns
+            and type(key.start) is type(key.stop) is int
+            and key.step is None
+        ):
+            made = _core.arange_ints(key.start, key.stop, 1) if key.start < key.stop else None
+            if made is not None:
+                return made
         return on_host(self._original.__getitem__, self._name, (key,), {})
 
     def __len__(self) -> int:

@@ -66,6 +66,9 @@ class flatiter:
         return part.copy() if is_ours(part) else part
 
     def __setitem__(self, key: Any, value: Any) -> None:
+        if type(key) is int and _core.put_flat(self._base, key, value):
+            self._rewind()
+            return
         self._rewind()
         key = key.copy() if isinstance(key, flatiter) else key
         plain = type(value) in (bool, int, float, complex)

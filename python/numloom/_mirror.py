@@ -22,8 +22,11 @@ NO_ARRAYS = frozenset(
     setbufsize seterr seterrcall show_config show_runtime typename default_rng seed get_state set_state
     get_bit_generator set_bit_generator""".split()
 )
-# What only looks at types, single numbers or functions is NumPy's own function.
-NUMPYS_OWN = frozenset("base_repr binary_repr frompyfunc isdtype issubdtype mintypecode promote_types typename".split())
+# What only looks at types, single numbers, functions or settings is NumPy's own function.
+NUMPYS_OWN = frozenset(
+    """base_repr binary_repr frompyfunc get_printoptions getbufsize geterr geterrcall isdtype issubdtype mintypecode
+    promote_types typename""".split()
+)
 # What belongs on the host in any case: files and text, objects, other classes of arrays. Not counted as missing.
 ON_THE_HOST = NO_ARRAYS | frozenset(
     """array2string array_repr array_str save savez savez_compressed savetxt load loadtxt genfromtxt fromregex fromfile

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy
 
-from ._core import Scalar, is_ours, ndarray, place_of, to_numpy
+from ._core import Scalar, is_ours, ndarray, place_of, spans_meet, to_numpy
 from ._fallback import direct
 
 # Where a store begins in the descriptions: any address will do, as nothing is read there.
@@ -47,6 +47,9 @@ def shares_memory(a: Any, b: Any, /, max_work: Any = -1) -> bool:
 
 
 def may_share_memory(a: Any, b: Any, /, max_work: Any = 0) -> bool:
+    met = spans_meet(a, b) if type(max_work) is int and max_work == 0 else None
+    if met is not None:
+        return met
     told = _told(a, b)
     return False if told is None else numpy.may_share_memory(*told, max_work=max_work)
 

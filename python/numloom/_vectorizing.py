@@ -131,6 +131,12 @@ class _Column:
 
 
 def fromiter(iter: Any, dtype: Any, count: int = -1, *, like: Any = None) -> Any:
+    if type(iter) in (range, list, tuple) and len(iter) <= BLOCK and type(dtype) in (type, str) and like is None:
+        if dtype is int and type(iter) is range and iter and type(count) is int and count == -1:
+            made = _core.arange_ints(iter.start, iter.stop, iter.step)
+            if made is not None:
+                return made
+        return _taken(numpy.fromiter(iter, dtype, count))
     try:
         kind = numpy.dtype(dtype)
         if like is not None or dtype is None or type(dtype) is ndarray or type(count) is not int:

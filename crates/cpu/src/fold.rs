@@ -139,8 +139,7 @@ impl Launch {
         with_frame(&self.program, &self.params, Folding::Outer { acc, first: true }, watch, |frame| {
             let base: SmallVec<[*mut u8; 8]> = self.operands.iter().map(|o| o.ptr).collect();
             let inner: SmallVec<[isize; 8]> = all.strides.iter().map(|s| s.last().copied().unwrap_or(0)).collect();
-            let flat = Some((&all.shape[..], &all.strides[..]));
-            let row = Row { ptrs: &base, operands: &self.operands, inner: &inner, flat };
+            let row = Row { ptrs: &base, operands: &self.operands, inner: &inner, flat: self.flat.as_deref() };
             frame.begin_row(&row);
             for r in rows.clone().step_by(lanes) {
                 if let Folding::Outer { first, .. } = &mut frame.folding {

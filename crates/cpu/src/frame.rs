@@ -3,9 +3,9 @@
 use crate::blame::{Watch, charged};
 use crate::partials::Partials;
 use crate::program::{Home, Layout, Program, Step};
-use crate::walk::Operand;
+use crate::walk::{Operand, Path};
+use numloom_ir::Value;
 use numloom_ir::kernel::{NO_REG, Reg};
-use numloom_ir::{Strides, Value};
 use numloom_loops as loops;
 use numloom_loops::In;
 use smallvec::SmallVec;
@@ -48,12 +48,12 @@ pub(crate) struct Frame<'p> {
 }
 
 /// The row that blocks run over: for each operand its address at the row's start and its inner stride;
-/// in a flat walk, strided operands are found through the whole shape instead.
+/// in a flat walk, strided operands are found along their paths through the whole space instead.
 pub(crate) struct Row<'a> {
     pub ptrs: &'a [*mut u8],
     pub operands: &'a [Operand],
     pub inner: &'a [isize],
-    pub flat: Option<(&'a [usize], &'a [Strides])>,
+    pub flat: Option<&'a [Path]>,
 }
 
 /// Runs `body` with a frame whose scratch is this thread's.
@@ -257,26 +257,20 @@ impl Dense {
 impl Row<'_> {
     pub unsafe fn gather(&self, o: usize, start: usize, n: usize, out: *mut u8) {
         let size = self.operands[o].dtype.size();
-        if let Some((&[_, each], &[stride, 0])) = self.flat.map(|(shape, strides)| (shape, &strides[o][..])) {
-            return spread(self.operands[o].dtype.size(), self.ptrs[o], stride, each, start, n, out);
+        let path = self.flat.map(|paths| &paths[o]);
+        if let Some((&[_, each], &[stride, 0])) = path.map(|path| (&path.shape[..], &path.strides[..])) {
+            return spread(size, self.ptrs[o], stride, each, start, n, out);
         }
-        let once = self.repeats_after(o).filter(|&once| once < n);
+        let once = path.and_then(Path::repeats_after).filter(|&once| once < n);
         let gathered = once.unwrap_or(n);
         self.runs(o, start, gathered, |ptr, stride, at, len| loops::gather(size, len, ptr, stride, out.add(at * size)));
-        // A row that is the same for all: what is there of it is doubled until there is enough.
+        // Rows that are the same for all: what is there of them is doubled until there is enough.
         let mut there = gathered;
         while there < n {
             let more = there.min(n - there);
             std::ptr::copy_nonoverlapping(out, out.add(there * size), more * size);
             there += more;
         }
-    }
-
-    /// The number of places after which an operand's elements come again, if all rows have the same.
-    fn repeats_after(&self, o: usize) -> Option<usize> {
-        let (shape, strides) = self.flat?;
-        let (last, rows) = strides[o].split_last()?;
-        (*last != 0 && rows.iter().all(|&s| s == 0)).then(|| shape[rows.len()])
     }
 
     unsafe fn scatter(&self, o: usize, start: usize, n: usize, src: Dense, mask: Option<*const u8>) {
@@ -291,11 +285,10 @@ impl Row<'_> {
     /// Splits `n` places from `start` into runs of one stride: (address, stride, place in block, length).
     unsafe fn runs(&self, o: usize, start: usize, n: usize, mut f: impl FnMut(*mut u8, isize, usize, usize)) {
         let base = self.ptrs[o];
-        let Some((shape, strides)) = self.flat else {
+        let Some(Path { shape, strides }) = self.flat.map(|paths| &paths[o]) else {
             let stride = self.inner[o];
             return f(base.offset(start as isize * stride), stride, 0, n);
         };
-        let strides = &strides[o];
         let last = shape.len() - 1;
         let (inner, outer) = (shape[last], &shape[..last]);
         let mut index: SmallVec<[usize; 8]> = SmallVec::from_elem(0, outer.len());

@@ -6,7 +6,7 @@ use crate::frame::layout_of;
 use crate::partials::{GRANULE, goes_along};
 use crate::program::{Compiled, Layout, Program, Tier};
 use crate::trial::Trial;
-use crate::walk::{self, Operand};
+use crate::walk::{self, Operand, Path};
 use numloom_ir::kernel::Instr;
 use numloom_ir::{DType, Dims, Strides, Value};
 use numloom_loops::BLOCK;
@@ -35,6 +35,9 @@ const CHUNK: usize = 1 << 16;
 const PARTIAL_VALUES: usize = 1 << 17;
 /// Most accumulators of an outer reduction that a tile keeps.
 const ACCUMULATORS: usize = 8192;
+/// Results from which on an outer reduction is cut along them alone, and into how many tiles at least.
+const MANY_COLUMNS: usize = 1 << 16;
+const TILES: usize = 32;
 /// Elements of a tile of short rows that are folded each: read column by column, they stay in the cache.
 const CACHED: usize = 48 << 10;
 /// Accumulators over short rows, several of which are combined at once; fixed, so that sums do not depend on the kernel.
@@ -67,7 +70,8 @@ pub struct Launch {
     pub(crate) outer: Space,
     /// Of an outer reduction over short rows: all axes, and how many rows are combined at once.
     pub(crate) lanes: Option<(Space, usize)>,
-    pub(crate) flat: bool,
+    /// The operands' ways through short rows, which are walked flat.
+    pub(crate) flat: Option<Vec<Path>>,
     pub(crate) shape: Shape,
     /// Partial values, one buffer a target, when a reduction has several chunks.
     pub(crate) partials: Vec<Vec<u64>>,
@@ -135,11 +139,18 @@ impl Launch {
             (Shape::FoldInner { chunks }, away, kept)
         } else {
             let along = innermost_is_reduced(&axes, domain, reduced);
-            let most_columns =
-                if along { (CACHED / away.size.max(1)).clamp(BLOCK, ACCUMULATORS) } else { ACCUMULATORS };
+            let most_columns = match along {
+                true => (CACHED / away.size.max(1)).clamp(BLOCK, ACCUMULATORS),
+                // Enough columns for all threads: then chunks would only be more to write and to read again.
+                false if kept.size >= MANY_COLUMNS => (kept.size / TILES).clamp(BLOCK, ACCUMULATORS),
+                false => ACCUMULATORS,
+            };
             let columns = kept.size.clamp(1, most_columns);
             let most = (PARTIAL_VALUES / kept.size.max(1)).clamp(2, 256);
-            let chunk = (CHUNK / columns).max(away.size.div_ceil(most)).max(1);
+            let chunk = match kept.size >= MANY_COLUMNS {
+                true => away.size.max(1),
+                false => (CHUNK / columns).max(away.size.div_ceil(most)).max(1),
+            };
             let chunks = away.size.div_ceil(chunk).max(1);
             (Shape::FoldOuter { chunks, chunk, columns }, kept, away)
         };
@@ -162,6 +173,7 @@ impl Launch {
                 }
             })
             .collect();
+        let flat = flat.then(|| walked.strides.iter().map(|s| Path::new(&walked.shape, s)).collect());
         let program = compiled.program(&layouts, tier);
         let moves = compiled.copies.as_ref().map(|c| Moves::new(c, &block, &operands));
         let mut launch = Launch {

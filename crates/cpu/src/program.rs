@@ -257,7 +257,11 @@ impl<'a> Builder<'a> {
         self.flush(&mut run, &mut body);
         let per_element: usize = self.top as usize / BLOCK;
         let fits = (24 * 1024 / per_element.max(1)).clamp(256, BLOCK);
-        let block = if self.kernel.targets.is_empty() { fits / 64 * 64 } else { fits.max(GRANULE) / GRANULE * GRANULE };
+        let block = match widest_fold(self.kernel).filter(|_| self.top == 0) {
+            _ if self.kernel.targets.is_empty() => fits / 64 * 64,
+            Some(size) => (BLOCK * 8 / size).max(BLOCK),
+            None => fits.max(GRANULE) / GRANULE * GRANULE,
+        };
         Program {
             homes: self.homes.into_iter().map(|h| h.unwrap_or(Home::Scratch(0))).collect(),
             sizes: self.kernel.regs.iter().map(|d| d.size() as u8).collect(),
@@ -487,6 +491,14 @@ impl<'a> Builder<'a> {
             self.release(r);
         }
     }
+}
+
+/// Bytes of the largest value, of a kernel that does nothing but fold integers as they lie. Nothing keeps a block of such
+/// elements, and of small ones a block would be over before it paid.
+fn widest_fold(kernel: &Kernel) -> Option<usize> {
+    let only_folds = kernel.instrs.iter().all(|i| matches!(i, Instr::Load { .. } | Instr::Reduce { .. }));
+    let integers = kernel.regs.iter().all(|d| d.is_integer() || *d == DType::Bool);
+    (only_folds && integers).then(|| kernel.regs.iter().map(|d| d.size()).max()).flatten()
 }
 
 fn target_fns(t: &numloom_ir::kernel::Target) -> TargetFns {

@@ -29,9 +29,8 @@ impl Launch {
         let block = self.program.block;
         let inner_axis = shape.len() - 1;
         let inner: SmallVec<[isize; 8]> = self.block.strides.iter().map(|s| s[inner_axis]).collect();
-        if self.flat || shape.len() == 1 {
-            let flat = self.flat.then_some((&shape[..], &self.block.strides[..]));
-            let row = Row { ptrs: base, operands: &self.operands, inner: &inner, flat };
+        if self.flat.is_some() || shape.len() == 1 {
+            let row = Row { ptrs: base, operands: &self.operands, inner: &inner, flat: self.flat.as_deref() };
             frame.begin_row(&row);
             let mut at = start;
             while at < end {

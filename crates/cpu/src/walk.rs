@@ -83,6 +83,29 @@ pub fn coalesce(shape: &[usize], strides: &[Strides], groups: &[u8]) -> (Dims, V
     (dims, out, group)
 }
 
+/// An operand's own way through a space that is walked flat: axes are joined as far as its strides alone allow.
+pub(crate) struct Path {
+    pub shape: Dims,
+    pub strides: Strides,
+}
+
+impl Path {
+    pub fn new(shape: &[usize], strides: &Strides) -> Path {
+        let (mut dims, mut out, _) = coalesce(shape, std::slice::from_ref(strides), &[0; 64][..shape.len().min(64)]);
+        let mut strides = out.swap_remove(0);
+        if dims.is_empty() {
+            dims.push(1);
+            strides.push(0);
+        }
+        Path { shape: dims, strides }
+    }
+
+    /// The number of places after which its elements come again.
+    pub fn repeats_after(&self) -> Option<usize> {
+        (self.shape.len() > 1 && self.strides[0] == 0).then(|| self.shape[1..].iter().product())
+    }
+}
+
 /// Byte offset of flat index `i` (C order) of `shape`.
 pub fn offset_of(mut i: usize, shape: &[usize], strides: &[isize]) -> isize {
     let mut at = 0;

@@ -2,6 +2,7 @@
 
 use crate::element::{Element, read_run, with_type};
 use crate::scratch::{Buffer, Scratch};
+use crate::short_lanes::{ABREAST, Lanes};
 use crate::vector::vectorized;
 use crate::walk::{Walk, ensure, ensure_operands, piece, pieces, without};
 use crate::{Args, Form, LibraryError, LibraryOp};
@@ -21,15 +22,23 @@ pub struct ArgReduce {
 /// Elements of a tile.
 const TILE: usize = 1 << 17;
 const COLUMNS: usize = 256;
+/// From so many lanes side by side on, whole rows of them are gone through.
+const WIDE: usize = 64;
+/// Lanes that have fewer elements are gone along several at a time.
+const SHORT: usize = 64;
 
 enum Cut {
     Nothing,
     Lanes {
         tiles: usize,
     },
-    /// Lanes side by side in memory along outer axis `inner`.
+    /// Short lanes, or few side by side in memory.
+    Abreast {
+        tiles: usize,
+    },
+    /// Many lanes side by side in memory along the last outer axis, `blocks` of them for each place on the other axes.
     Columns {
-        inner: usize,
+        tiles: usize,
         blocks: usize,
     },
     /// Few long lanes: the extreme of each chunk, then of the chunks.
@@ -58,7 +67,7 @@ impl ArgReduce {
         ensure_operands(args, 1, 1, name)?;
         let (x, out) = (&args.ins[0], &args.outs[0]);
         ensure(out.dtype == DType::I64, name, "the output must be int64")?;
-        let (outer, x_steps, out_steps, len) = match self.axis {
+        let (mut outer, mut x_steps, mut out_steps, len) = match self.axis {
             None => {
                 ensure(out.size() == 1, name, "shapes do not fit")?;
                 (Dims::new(), Strides::new(), Strides::new(), x.size())
@@ -78,18 +87,30 @@ impl ArgReduce {
             return Err(LibraryError::Value(format!("attempt to get {name} of an empty sequence")));
         }
         let axis_step = self.axis.map_or(0, |a| x.strides[a].unsigned_abs());
-        let inner = (0..outer.len()).filter(|&i| outer[i] >= 8).min_by_key(|&i| x_steps[i].unsigned_abs());
+        let inner = (0..outer.len())
+            .filter(|&i| outer[i] >= ABREAST)
+            .min_by_key(|&i| x_steps[i].unsigned_abs())
+            .filter(|&i| len < SHORT || x_steps[i].unsigned_abs() < axis_step);
+        if let Some(i) = inner {
+            // The lanes that lie closest come one after another.
+            outer[i..].rotate_left(1);
+            x_steps[i..].rotate_left(1);
+            out_steps[i..].rotate_left(1);
+        }
+        let side_by_side = inner.is_some() && x_steps.last().is_some_and(|step| step.unsigned_abs() < axis_step);
+        let across = outer.last().copied().unwrap_or(1);
+        let tiles = pieces(lanes.saturating_mul(len), TILE);
         let cut = if lanes == 0 {
             Cut::Nothing
         } else if lanes <= 4 && len > TILE {
             Cut::Chunks { chunks: pieces(len, TILE) }
+        } else if side_by_side && across >= WIDE {
+            let blocks = pieces(across, COLUMNS);
+            Cut::Columns { tiles: tiles.min(lanes / across * blocks), blocks }
+        } else if self.axis.is_some() && (len < SHORT || side_by_side && u32::try_from(len).is_ok()) {
+            Cut::Abreast { tiles: tiles.min((lanes / ABREAST).max(1)) }
         } else {
-            match inner {
-                Some(i) if x_steps[i].unsigned_abs() < axis_step => {
-                    Cut::Columns { inner: i, blocks: pieces(outer[i], COLUMNS) }
-                }
-                _ => Cut::Lanes { tiles: pieces(lanes * len, TILE).min(lanes) },
-            }
+            Cut::Lanes { tiles: tiles.min(lanes) }
         };
         Ok(Plan { outer, x_steps, out_steps, len, lanes, cut })
     }
@@ -146,19 +167,25 @@ impl ArgReduce {
                     walk.step();
                 }
             }
-            Cut::Columns { inner, blocks } => {
-                let columns = piece(plan.outer[inner], blocks, tile % blocks);
-                let (mut outer, mut xs, mut outs) = (plan.outer.clone(), plan.x_steps.clone(), plan.out_steps.clone());
-                outer.remove(inner);
-                let (across, out_across) = (xs.remove(inner), outs.remove(inner));
-                let mut walk = Walk::new(&outer, [&xs, &outs]);
-                walk.seek(tile / blocks);
-                let start = x.ptr.offset(walk.offsets[0] + columns.start as isize * across);
+            Cut::Abreast { tiles } => {
+                let down = self.axis.map_or(0, |a| x.strides[a]);
+                let lanes = Lanes { from: x.ptr, down, len: plan.len, to: out.ptr };
+                lanes.extremes::<T, MAX>(&mut walk, piece(plan.lanes, tiles, tile));
+            }
+            Cut::Columns { tiles, blocks } => {
+                let last = plan.outer.len() - 1;
+                let (across, out_across) = (plan.x_steps[last], plan.out_steps[last]);
+                let mut walk = Walk::new(&plan.outer[..last], [&plan.x_steps[..last], &plan.out_steps[..last]]);
                 let down = self.axis.map_or(0, |a| x.strides[a]);
                 let mut found = [0; COLUMNS];
-                extreme_columns::<T, MAX>(start, across, down, plan.len, &mut found[..columns.len()]);
-                for (j, column) in columns.enumerate() {
-                    put(walk.offsets[1] + column as isize * out_across, found[j] as usize);
+                for block in piece(plan.lanes / plan.outer[last] * blocks, tiles, tile) {
+                    let columns = piece(plan.outer[last], blocks, block % blocks);
+                    walk.seek(block / blocks);
+                    let start = x.ptr.offset(walk.offsets[0] + columns.start as isize * across);
+                    extreme_columns::<T, MAX>(start, across, down, plan.len, &mut found[..columns.len()]);
+                    for (j, column) in columns.enumerate() {
+                        put(walk.offsets[1] + column as isize * out_across, found[j] as usize);
+                    }
                 }
             }
             Cut::Chunks { chunks } => {
@@ -186,7 +213,7 @@ impl ArgReduce {
 
 /// Whether a later `v` is more extreme than `best`.
 #[inline(always)]
-fn beats<T: Element, const MAX: bool>(v: T, best: T) -> bool {
+pub fn beats<T: Element, const MAX: bool>(v: T, best: T) -> bool {
     let further = if MAX { best.below(v) } else { v.below(best) };
     !best.is_nan() & (further | v.is_nan())
 }
@@ -396,8 +423,7 @@ impl LibraryOp for ArgReduce {
         let Ok(plan) = self.plan(args) else { return smallvec![1] };
         match plan.cut {
             Cut::Nothing => smallvec![0],
-            Cut::Lanes { tiles } => smallvec![tiles],
-            Cut::Columns { inner, blocks } => smallvec![plan.lanes / plan.outer[inner] * blocks],
+            Cut::Lanes { tiles } | Cut::Abreast { tiles } | Cut::Columns { tiles, .. } => smallvec![tiles],
             Cut::Chunks { chunks } => smallvec![plan.lanes * chunks, plan.lanes],
         }
     }

@@ -63,6 +63,11 @@ impl Truths {
         self.words().iter().map(|w| w.count_ones() as usize).sum()
     }
 
+    /// Eight in a byte, the first of them lowest.
+    pub fn bytes(&self) -> impl Iterator<Item = u8> {
+        self.words().iter().flat_map(|w| w.to_le_bytes())
+    }
+
     /// Writes the places of those that are not zero.
     ///
     /// # Safety

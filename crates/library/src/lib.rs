@@ -47,6 +47,7 @@ mod scratch;
 mod searchsorted;
 mod select;
 mod shares;
+mod short_lanes;
 mod slide;
 mod sort;
 mod sort_key;

@@ -50,6 +50,11 @@ impl<const N: usize> Walk<N> {
         }
     }
 
+    /// Elements of a run, at most.
+    pub fn run_length(&self) -> usize {
+        self.shape.last().copied().unwrap_or(1)
+    }
+
     /// Moves to the `i`-th element in C order.
     pub fn seek(&mut self, mut i: usize) {
         self.offsets = [0; N];

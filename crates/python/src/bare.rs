@@ -222,10 +222,18 @@ methods_of_functions! {
     "searchsorted" crate::short_numbers::searchsorted;
     "nonzero" crate::short_order::nonzero;
     "argsort" crate::short_order::argsort;
+    "sort" crate::short_changing::sort;
+    "partition" crate::short_changing::partition;
+    "put" crate::short_changing::put_method;
+    "compress" crate::short_truths::compress_method;
+    "round" crate::short_elements::round;
+    "byteswap" crate::short_elements::byteswap;
+    "any" crate::short_truths::any;
+    "all" crate::short_truths::all;
 }
 
 macro_rules! functions {
-    ($($name:literal $call:ident)*) => {
+    ($($name:literal $call:path;)*) => {
         /// Puts functions before those of the package and methods before those of the class: they do plain calls and hand on
         /// the others.
         #[pyfunction]
@@ -564,7 +572,7 @@ unsafe fn flatten(py: Python<'_>, _: *mut ffi::PyObject, this: &NdArray, args: O
 
 unsafe fn method_dot(py: Python<'_>, x: *mut ffi::PyObject, _: &NdArray, args: Objects<'_>) -> Answer {
     let &[other] = args else { return None };
-    quick::dot(&held(py, x), &held(py, other))
+    dot(py, &[x, other], None)
 }
 
 unsafe fn method_cumsum(py: Python<'_>, _: *mut ffi::PyObject, this: &NdArray, args: Objects<'_>) -> Answer {
@@ -637,22 +645,23 @@ unsafe fn array_ufunc(py: Python<'_>, _: *mut ffi::PyObject, _: &NdArray, args: 
 }
 
 functions! {
-    "asarray" asarray
-    "asanyarray" asarray
-    "empty" empty
-    "zeros" zeros
-    "ones" ones
-    "empty_like" empty_like
-    "ascontiguousarray" ascontiguousarray
-    "dot" dot
-    "inner" inner
-    "vdot" vdot
-    "array" array
-    "copy" copied
-    "copyto" copyto
-    "arange" arange
-    "cumsum" cumsum
-    "cumprod" cumprod
+    "asarray" asarray;
+    "asanyarray" asarray;
+    "empty" empty;
+    "zeros" zeros;
+    "ones" ones;
+    "empty_like" empty_like;
+    "ascontiguousarray" ascontiguousarray;
+    "dot" dot;
+    "inner" inner;
+    "vdot" vdot;
+    "array" array;
+    "copy" copied;
+    "copyto" copyto;
+    "arange" arange;
+    "cumsum" cumsum;
+    "cumprod" cumprod;
+    "putmask" crate::short_changing::putmask;
 }
 
 unsafe fn asarray(py: Python<'_>, args: Objects<'_>, dtype: Option<DType>) -> Answer {
@@ -805,7 +814,8 @@ unsafe fn vdot(py: Python<'_>, args: Objects<'_>, dtype: Option<DType>) -> Answe
 
 unsafe fn dot(py: Python<'_>, args: Objects<'_>, dtype: Option<DType>) -> Answer {
     let (&[a, b], None) = (args, dtype) else { return None };
-    quick::dot(&held(py, a), &held(py, b))
+    let (a, b) = (held(py, a), held(py, b));
+    quick::dot(&a, &b).or_else(|| quick::scaled(&a, &b))
 }
 
 /// Shape and type of a new array: `f(3)`, `f((2, 3), dtype)`.

@@ -8,7 +8,7 @@ use crate::ufunc::input::Input;
 use crate::ufunc::methods::library_fold;
 use crate::ufunc::reduction::scan_loop;
 use crate::ufunc::resolve::loop_for;
-use crate::{bare, convert, errors, lists, object, operator_slots, slots};
+use crate::{bare, convert, errors, lists, object, operator_slots, quick_index, slots};
 use numloom_ir::promote::{ArgType, Casting, can_cast};
 use numloom_ir::view::Order;
 use numloom_ir::{DType, Kind, ScalarOp, Value};
@@ -409,6 +409,22 @@ pub fn dot(left: &Bound<'_, PyAny>, right: &Bound<'_, PyAny>) -> Option<PyResult
     record::product(a, b).map(|product| handle::wrap(py, product))
 }
 
+/// The product of a small array and a number of Python's, in the array's own type; `None` where anything is to be warned of.
+#[cold]
+pub fn scaled(left: &Bound<'_, PyAny>, right: &Bound<'_, PyAny>) -> Option<PyResult<Py<PyAny>>> {
+    // SAFETY: as in `binary`.
+    let (a, b) = unsafe { (Quick::read(left)?, Quick::read(right)?) };
+    let Quick::Array(array) = a else { return None };
+    let fits = match b {
+        Quick::Float(_) => array.view.dtype == DType::F64,
+        Quick::Int(_) => matches!(array.view.dtype, DType::F64 | DType::I64),
+        _ => false,
+    };
+    let call = prepare(ScalarOp::Multiply, &a, Some(&b)).filter(|_| fits && array.view.is_c_contiguous())?;
+    let (made, flags) = record::map_small(ScalarOp::Multiply, call.lp, &call.ins)?.ok()?;
+    (flags == 0 && made.view.ndim() > 0).then(|| handle::wrap(left.py(), made))
+}
+
 /// `clip(x, low, high)` of a small array between two numbers that its own type holds.
 pub fn clip(x: &Bound<'_, PyAny>, low: &Bound<'_, PyAny>, high: &Bound<'_, PyAny>) -> Option<PyResult<Py<PyAny>>> {
     let py = x.py();
@@ -471,20 +487,23 @@ pub fn update(
     value: &Bound<'_, PyAny>,
 ) -> Option<PyResult<()>> {
     use ScalarOp::{Add, Maximum, Minimum, Multiply, Subtract};
+    // Reading a list may run Python code, so it comes before the arrays.
+    let listed = quick_index::listed(index);
     // SAFETY: as in `binary`.
-    let (target, index, value) = unsafe { (peek(x)?, peek(index)?, Quick::read(value)?) };
+    let (target, given, value) = unsafe { (peek(x)?, peek(index), Quick::read(value)?) };
+    let index = given.map(|given| &given.array).or(listed.as_ref())?;
     let dtype = target.array.view.dtype;
     // Python's numbers count as arrays here.
     let fits = match &value {
         Quick::Array(a) => a.view.dtype == dtype,
         Quick::Value(v) => v.dtype == dtype,
         Quick::Float(_) => dtype == DType::F64,
-        Quick::Int(_) => dtype == DType::I64,
+        Quick::Int(_) => matches!(dtype, DType::I64 | DType::F64),
     };
     if !fits || !target.writeable || !matches!(op, Add | Subtract | Multiply | Maximum | Minimum) {
         return None;
     }
     let lp = op.loop_for(dtype)? as u8;
-    let flags = record::update_small(op, lp, &target.array, &index.array, &value.operand(dtype)?)?;
+    let flags = record::update_small(op, lp, &target.array, index, &value.operand(dtype)?)?;
     Some(fperr::check(x.py(), flags, op.name()))
 }

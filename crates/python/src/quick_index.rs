@@ -4,6 +4,7 @@
 use crate::handle::{self, NdArray};
 use crate::numpy_api::api;
 use crate::quick::peek;
+use crate::short_changing::fill_where;
 use crate::{convert, errors, lists, provenance, quick_places};
 use numloom_ir::{DType, Value, View};
 use numloom_runtime::{Array, MapOp, Operand, record};
@@ -382,7 +383,10 @@ fn set_places(x: &Bound<'_, NdArray>, index: &Bound<'_, PyAny>, value: &Bound<'_
     let dtype = this.array.view.dtype;
     if index.view.dtype == DType::Bool {
         // SAFETY: as in `get`.
-        return unsafe { peek(value) }.is_some_and(|v| record::unpack_small(&this.array, index, &v.array));
+        return match unsafe { peek(value) } {
+            Some(values) => record::unpack_small(&this.array, index, &values.array),
+            None => number(value, dtype).is_some_and(|value| fill_where(this, index, &value)),
+        };
     }
     if !index.view.dtype.is_integer() {
         return false;

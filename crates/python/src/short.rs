@@ -4,7 +4,10 @@
 use crate::handle::{self, NdArray};
 use crate::numpy_api::api;
 use crate::slots::{answer, definition, held, positional, tried};
-use crate::{linalg, lists, object, short_making as making, short_numbers as numbers, short_order as order};
+use crate::{linalg, lists, object};
+use crate::{short_axes as axes, short_changing as changing, short_elements as elements};
+use crate::{short_making as making, short_numbers as numbers};
+use crate::{short_order as order, short_truths as truths};
 use numloom_ir::{Value, View};
 use numloom_library::Run;
 use numloom_runtime::Array;
@@ -25,6 +28,8 @@ pub enum Made {
     Value(Value),
     /// The only member of a tuple.
     Alone(Array),
+    /// The call has changed an argument, and answers `None`.
+    Nothing,
     /// A view of an object that is exactly our class.
     Part(*mut ffi::PyObject, View),
 }
@@ -35,6 +40,7 @@ impl Made {
             Made::Array(a) => handle::wrap(py, a),
             Made::Result(a) => handle::wrap_result(py, a),
             Made::Value(v) => api(py).make_scalar(py, &v),
+            Made::Nothing => Ok(py.None()),
             Made::Part(of, view) => {
                 // SAFETY: an argument of the call, which the caller holds.
                 let of = unsafe { held(py, of).cast_unchecked::<NdArray>() };
@@ -52,6 +58,8 @@ pub struct Given<'a> {
     pub positional: &'a [*mut ffi::PyObject],
     names: *mut ffi::PyObject,
     named: *const *mut ffi::PyObject,
+    /// Arrays that array-likes were read as.
+    made: &'a [Py<PyAny>],
 }
 
 impl<'a> Given<'a> {
@@ -61,7 +69,12 @@ impl<'a> Given<'a> {
         n: isize,
         names: *mut ffi::PyObject,
     ) -> Given<'a> {
-        Given { py, positional: positional(args, n), names, named: args.wrapping_offset(n) }
+        Given { py, positional: positional(args, n), names, named: args.wrapping_offset(n), made: &[] }
+    }
+
+    /// Whether an argument is an array for the time of the call alone: nobody would see it changed.
+    pub fn is_passing(&self, object: *mut ffi::PyObject) -> bool {
+        self.made.iter().any(|made| made.as_ptr() == object)
     }
 
     pub fn has_names(&self) -> bool {
@@ -82,7 +95,7 @@ impl<'a> Given<'a> {
             }
         }
         let any = !made.is_empty();
-        any.then_some(Read { py: self.py, all, count: self.positional.len(), names: self.names, _made: made })
+        any.then_some(Read { py: self.py, all, count: self.positional.len(), names: self.names, made })
     }
 
     /// The arguments by their place in `names`; null where none was given. An empty name is one that only the place can
@@ -107,13 +120,13 @@ struct Read<'a> {
     all: SmallVec<[*mut ffi::PyObject; 8]>,
     count: usize,
     names: *mut ffi::PyObject,
-    _made: SmallVec<[Py<PyAny>; 2]>,
+    made: SmallVec<[Py<PyAny>; 2]>,
 }
 
 impl Read<'_> {
     fn given(&self) -> Given<'_> {
         let (positional, named) = self.all.split_at(self.count);
-        Given { py: self.py, positional, names: self.names, named: named.as_ptr() }
+        Given { py: self.py, positional, names: self.names, named: named.as_ptr(), made: &self.made }
     }
 }
 
@@ -142,6 +155,8 @@ macro_rules! short_ways {
                 ) -> *mut ffi::PyObject {
                     let py = Python::assume_attached();
                     match answered(&Given::new(py, args, n, names), $call) {
+                        // `None` says that nothing was done.
+                        Some(Ok(made)) if made.is_none(py) => py.Ellipsis().into_ptr(),
                         Some(done) => answer(py, done),
                         None => py.None().into_ptr(),
                     }
@@ -192,7 +207,22 @@ short_ways! {
     "outer" numbers::outer;
     "cross" numbers::cross;
     "linalg.norm" numbers::norm;
-    "count_nonzero" numbers::count_nonzero;
+    "count_nonzero" truths::count_nonzero;
+    "compress" truths::compress;
+    "any" truths::any;
+    "all" truths::all;
+    "fill_diagonal" changing::fill_diagonal;
+    "round" elements::round;
+    "around" elements::round;
+    "isposinf" elements::isposinf;
+    "isneginf" elements::isneginf;
+    "moveaxis" axes::moveaxis;
+    "rollaxis" axes::rollaxis;
+    "asfortranarray" axes::asfortranarray;
+    "packbits" truths::packbits;
+    "unpackbits" truths::unpackbits;
+    "put" changing::put;
+    "place" changing::place;
     "linalg.solve" linalg::solve;
     "linalg.inv" linalg::inv;
     "linalg.det" linalg::det;
@@ -233,6 +263,24 @@ pub fn run(x: &Near) -> Option<Run> {
         (&[len], &[step]) => Some(Run { ptr: x.ptr, step, len }),
         _ => None,
     }
+}
+
+/// Calls `f` for the lines of a small array along an axis, in C order, until it answers false: with the line, and in a
+/// dense array of the same shape the place of its first element and the elements from one to the next. `None` where
+/// lines are not evenly spaced, or there is no such axis.
+#[inline]
+pub fn lines(a: &Near, axis: isize, mut f: impl FnMut(Run, usize, usize) -> bool) -> Option<bool> {
+    let (shape, ndim) = (&a.view.shape, a.view.ndim() as isize);
+    let axis = usize::try_from(if axis < 0 { axis + ndim } else { axis }).ok()?;
+    let &len = shape.get(axis)?;
+    if ndim == 1 {
+        return Some(f(Run { ptr: a.ptr, step: a.view.strides[0], len }, 0, 1));
+    }
+    let size = a.view.dtype.size();
+    let behind: usize = shape[axis + 1..].iter().product();
+    let mut firsts = (0..a.view.size()).step_by((len * behind).max(1)).flat_map(|at| at..at + behind);
+    let line = |first: usize| Run { ptr: a.ptr.wrapping_add(first * size), step: (behind * size) as isize, len };
+    a.is_dense().then(|| firsts.all(|first| f(line(first), first, behind)))
 }
 
 /// A Python int, or what was not given.

@@ -8,6 +8,7 @@ use numloom_ir::promote::promote_all;
 use numloom_ir::{DType, Dims, Value};
 use numloom_library::repeat_pieces;
 use numloom_runtime::profile::{self as told, Use};
+use numloom_runtime::record::Near;
 use numloom_runtime::{Array, record};
 use pyo3::ffi;
 use pyo3::prelude::*;
@@ -43,8 +44,36 @@ pub unsafe fn ones_like(given: &Given) -> Option<Made> {
 }
 
 pub unsafe fn take(given: &Given) -> Option<Made> {
-    let [a, indices] = given.bind([c"a", c"indices"])?;
-    Some(Made::Array(record::take_small(&ours(a)?.array, &ours(indices)?.array)?))
+    let [a, indices, axis] = given.bind([c"a", c"indices", c"axis"])?;
+    if unless_none(axis).is_null() {
+        return Some(Made::Array(record::take_small(&ours(a)?.array, &ours(indices)?.array)?));
+    }
+    take_along(a, indices, int_or(axis, 0)?)
+}
+
+/// Parts of a small dense array, picked along one of its axes.
+unsafe fn take_along(a: *mut ffi::PyObject, indices: *mut ffi::PyObject, axis: isize) -> Option<Made> {
+    let _still = record::still();
+    let a = near(a).filter(Near::is_dense)?;
+    let picked = near(indices).filter(|i| i.view.dtype == DType::I64 && i.is_dense())?;
+    let axis = usize::try_from(if axis < 0 { axis + a.view.ndim() as isize } else { axis }).ok()?;
+    let (shape, n) = (&a.view.shape, *a.view.shape.get(axis)?);
+    let mut places: SmallVec<[usize; 16]> = SmallVec::new();
+    for k in 0..picked.view.size() {
+        let i = picked.ptr.cast::<i64>().add(k).read_unaligned();
+        places.push(usize::try_from(if i < 0 { i + n as i64 } else { i }).ok().filter(|&i| i < n)?);
+    }
+    let each = shape[axis + 1..].iter().product::<usize>() * a.view.dtype.size();
+    let before: usize = shape[..axis].iter().product();
+    let whole: Dims = shape[..axis].iter().chain(&picked.view.shape).chain(&shape[axis + 1..]).copied().collect();
+    let (made, mut to) = record::to_fill("take", a.view.dtype, whole)?;
+    for block in 0..before {
+        for &place in &places {
+            std::ptr::copy_nonoverlapping(a.ptr.add((block * n + place) * each), to, each);
+            to = to.add(each);
+        }
+    }
+    Some(Made::Array(made))
 }
 
 /// Zeros, and where the first element of the k-th diagonal is, its step and its length.
@@ -386,11 +415,38 @@ pub unsafe fn tile(given: &Given) -> Option<Made> {
     let _still = record::still();
     let [a, reps] = given.bind([c"A", c"reps"])?;
     let a = near_enough(a).filter(|a| a.is_dense() && a.view.ndim() > 0 && !reps.is_null())?;
-    let times = usize::try_from(int_or(reps, 0)?).ok()?;
+    let mut times: Dims = Dims::new();
+    if ffi::PyTuple_CheckExact(reps) != 0 {
+        for k in 0..ffi::PyTuple_Size(reps) {
+            times.push(usize::try_from(int_or(ffi::PyTuple_GetItem(reps, k), 0)?).ok()?);
+        }
+    } else {
+        times.push(usize::try_from(int_or(reps, 0)?).ok()?);
+    }
     let mut shape = a.view.shape.clone();
-    let row = shape.pop()?;
-    shape.push(row.checked_mul(times)?);
-    let (made, to) = record::to_fill("tile", a.view.dtype, shape)?;
-    repeat_pieces(a.ptr, row * a.view.dtype.size(), a.view.size() / row, |_| times, to);
+    let ndim = shape.len().max(times.len());
+    // Axes that one of them lacks have one element, or come once.
+    let (fewer, less) = (ndim - shape.len(), ndim - times.len());
+    shape.insert_many(0, std::iter::repeat_n(1, fewer));
+    times.insert_many(0, std::iter::repeat_n(1, less));
+    let whole: Option<Dims> = shape.iter().zip(&times).map(|(n, times)| n.checked_mul(*times)).collect();
+    let (made, to) = record::to_fill("tile", a.view.dtype, whole?)?;
+    tile_axes(&shape, &times, a.ptr, a.view.dtype.size(), to);
     Some(Made::Array(made))
+}
+
+/// Writes an array of dense elements as often along each axis as `times` says, and answers how many bytes these were.
+unsafe fn tile_axes(shape: &[usize], times: &[usize], from: *const u8, size: usize, to: *mut u8) -> usize {
+    let Some((&n, inner)) = shape.split_first() else { return 0 };
+    let once = if inner.is_empty() {
+        std::ptr::copy_nonoverlapping(from, to, n * size);
+        n * size
+    } else {
+        let each = inner.iter().product::<usize>() * size;
+        (0..n).fold(0, |at, i| at + tile_axes(inner, &times[1..], from.add(i * each), size, to.add(at)))
+    };
+    for k in 1..times[0] {
+        std::ptr::copy_nonoverlapping(to, to.add(k * once), once);
+    }
+    once * times[0]
 }

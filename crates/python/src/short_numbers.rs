@@ -159,12 +159,6 @@ pub unsafe fn norm(given: &Given) -> Option<Made> {
     root.is_finite().then(|| Made::Value(Value::from_f64(squares.dtype, root)))
 }
 
-pub unsafe fn count_nonzero(given: &Given) -> Option<Made> {
-    let [a] = given.bind([c"a"])?;
-    let count = record::count_small(&ours(a)?.array)?;
-    Some(Made::Value(Value::from_i128(DType::I64, count as i128)))
-}
-
 pub unsafe fn outer(given: &Given) -> Option<Made> {
     let _still = record::still();
     let [a, b] = given.bind([c"a", c"b"])?;

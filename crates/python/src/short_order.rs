@@ -1,6 +1,7 @@
 //! Short ways of functions that look for places in arrays of one dimension: quantiles, and where something is true.
 
-use crate::short::{Given, Made, int_or, near, number, run};
+use crate::short::{Given, Made, int_or, lines, near, number, run};
+use crate::short_changing::put_line;
 use numloom_ir::{DType, Value};
 use numloom_library::{self as library, Room, Run};
 use numloom_runtime::record::{self, Near};
@@ -68,37 +69,48 @@ pub unsafe fn nonzero_of(a: *mut ffi::PyObject) -> Option<Made> {
     Some(Made::Alone(made))
 }
 
-/// A small array and the length of its rows, if the call is about them: the only axis there is, or the last one of an
-/// array that lies row by row.
-unsafe fn rows<'a>(given: &Given) -> Option<(Near<'a>, usize)> {
+/// The array and the axis of a call about lines: the last axis unless another was given.
+unsafe fn lined<'a>(given: &Given) -> Option<(Near<'a>, isize)> {
     let [a, axis] = given.bind([c"a", c"axis"])?;
-    let a = near(a)?;
-    let last = a.view.ndim().checked_sub(1)? as isize;
-    let fits = [-1, last].contains(&int_or(axis, -1)?) && (last == 0 || a.is_dense());
-    fits.then_some((a, a.view.shape[last as usize]))
-}
-
-/// Each row of a small array, and where its answers of `size` bytes go.
-unsafe fn each_row(a: &Near, len: usize, size: usize, to: *mut u8, mut f: impl FnMut(Run, *mut u8) -> bool) -> bool {
-    let step = a.view.strides[a.view.ndim() - 1];
-    let row = |r: usize| Run { ptr: a.ptr.wrapping_add(r * len * a.view.dtype.size()), step, len };
-    (0..a.view.size() / len.max(1)).all(|r| f(row(r), to.wrapping_add(r * len * size)))
+    Some((near(a)?, int_or(axis, -1)?))
 }
 
 pub unsafe fn sort(given: &Given) -> Option<Made> {
     let _still = record::still();
-    let (a, len) = rows(given)?;
-    let dtype = a.view.dtype;
+    let (a, axis) = lined(given)?;
+    let (dtype, size) = (a.view.dtype, a.view.dtype.size());
     let (made, to) = record::to_fill("sort", dtype, a.view.shape.clone())?;
-    each_row(&a, len, dtype.size(), to, |row, to| library::sort_few(dtype, row, to)).then_some(Made::Array(made))
+    let mut room: SmallVec<[u128; 16]> = SmallVec::new();
+    let done = lines(&a, axis, |line, first, step| {
+        if step == 1 {
+            return library::sort_few(dtype, line, to.add(first * size));
+        }
+        room.resize((line.len * size).div_ceil(16), 0);
+        let sorted = room.as_mut_ptr().cast::<u8>();
+        let done = library::sort_few(dtype, line, sorted);
+        put_line(size, line.len, sorted, to.add(first * size), (step * size) as isize);
+        done
+    });
+    (done == Some(true)).then_some(Made::Array(made))
 }
 
 pub unsafe fn argsort(given: &Given) -> Option<Made> {
     let _still = record::still();
-    let (a, len) = rows(given)?;
+    let (a, axis) = lined(given)?;
     let dtype = a.view.dtype;
     let (made, to) = record::to_fill("argsort", DType::I64, a.view.shape.clone())?;
-    each_row(&a, len, 8, to, |row, to| library::places_few(dtype, row, to.cast())).then_some(Made::Array(made))
+    let to = to.cast::<i64>();
+    let mut room: Room<i64> = Room::new();
+    let done = lines(&a, axis, |line, first, step| {
+        if step == 1 {
+            return library::places_few(dtype, line, to.add(first));
+        }
+        room.resize(line.len, 0);
+        let done = library::places_few(dtype, line, room.as_mut_ptr());
+        put_line(8, line.len, room.as_ptr().cast(), to.add(first).cast(), 8 * step as isize);
+        done
+    });
+    (done == Some(true)).then_some(Made::Array(made))
 }
 
 /// Elements that are sorted sooner than others put them in parts.

@@ -1,7 +1,7 @@
 //! `ufunc.reduce`: folding an array over axes.
 
 use super::arguments::{Axes, axes, bind, flag, given, is_no_value};
-use super::call::refuse_negative_powers;
+use super::call::{compute, refuse_negative_powers};
 use super::input::{Input, Native, Stop, failed};
 use super::keywords::{mask, outputs};
 use super::products::cast;
@@ -16,7 +16,7 @@ use numloom_ir::{DType, Dims, Identity, Kind, ScalarOp, Strides, Value, View};
 use numloom_library::ReduceLeft;
 use numloom_runtime::{Array, ExecError, MapOp, Operand, record};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyTuple};
+use pyo3::types::{PyDict, PyList, PyTuple};
 use smallvec::SmallVec;
 
 /// What a reduction starts from.
@@ -290,6 +290,39 @@ pub fn reduction_out<'py>(value: Option<&Bound<'py, PyAny>>) -> Native<Option<Bo
     }
 }
 
+/// Elements from which on arrays are folded where they lie, and the most of them.
+const LARGE: usize = 1 << 15;
+const MOST: usize = 64;
+
+/// A list of large arrays folded one by one, which need not be put together for it: what comes out is the same, and no
+/// flag that is raised on the way. `None` for others.
+fn one_by_one(op: ScalarOp, list: &Bound<'_, PyAny>) -> Option<Native<Array>> {
+    use ScalarOp::{Add, BitwiseAnd, BitwiseOr, BitwiseXor, Maximum, Minimum, Multiply};
+    let list = list.cast_exact::<PyList>().ok().filter(|list| (2..=MOST).contains(&list.len()))?;
+    let mut arrays: SmallVec<[Array; 8]> = SmallVec::new();
+    for item in list.iter() {
+        let array = item.cast_exact::<NdArray>().ok()?.try_borrow().ok()?.array.clone();
+        let alike = arrays.first().is_none_or(|a| a.view.shape == array.view.shape && a.view.dtype == array.view.dtype);
+        let large = array.symbol().is_none() && array.view.size() >= LARGE && array.view.is_c_contiguous();
+        if !alike || !large {
+            return None;
+        }
+        arrays.push(array);
+    }
+    let dtype = arrays[0].view.dtype;
+    let is_silent = match op {
+        Maximum | Minimum => !dtype.is_complex(),
+        BitwiseAnd | BitwiseOr | BitwiseXor => !dtype.is_inexact(),
+        // Smaller ones are widened.
+        Add | Multiply => matches!(dtype, DType::I64 | DType::U64),
+        _ => false,
+    };
+    let mut arrays = arrays.into_iter();
+    let first = arrays.next().filter(|_| is_silent)?;
+    let both = |a, b| compute(list.py(), op, &[Input::Array(a), Input::Array(b)]);
+    Some(arrays.try_fold(first, both))
+}
+
 /// `ufunc.reduce(array, axis=0, dtype=None, out=None, keepdims=False, initial=<no value>, where=True)`.
 pub fn reduce_method<'py>(
     op: ScalarOp,
@@ -302,7 +335,14 @@ pub fn reduce_method<'py>(
     if op.nin() != 2 || op.nout() != 1 {
         return Err(Stop::ToNumpy);
     }
-    let input = fold_input(op, &array.ok_or(Stop::ToNumpy)?)?;
+    let array = array.ok_or(Stop::ToNumpy)?;
+    let others = [&axis, &dtype, &out, &keepdims, &start, &place];
+    if others.into_iter().all(Option::is_none)
+        && let Some(made) = one_by_one(op, &array)
+    {
+        return Ok(handle::wrap(py, made?)?);
+    }
+    let input = fold_input(op, &array)?;
     let ndim = input.view.ndim();
     let axes = match &axis {
         Some(a) => axes(py, Some(a), ndim)?,
