@@ -30,7 +30,7 @@ def inner(a: Any, b: Any, /) -> Any:
     x, y = operand(a), operand(b)
     if (x is not a and not x.size) or (y is not b and not y.size):
         raise Unsupported(_UNTYPED)
-    return _core.inner(x, y) if x.ndim and y.ndim else _core.multiply(x, y)
+    return _core.inner(x, y) if x.ndim and y.ndim else _core.dot(x, y)
 
 
 @native
