@@ -80,6 +80,10 @@ class flatiter:
                 if self._base.flags.writeable:
                     raise
                 raise ValueError("underlying array is read-only") from None
+            except (OverflowError, TypeError):
+                if type(key) is not int:
+                    raise
+                raise ValueError("Error setting single item of array.") from None
         else:
             visit = Visit()
             base, values = to_numpy(self._base), visit.to_host(value)

@@ -29,7 +29,8 @@ pub fn axis(py: Python<'_>, value: &Bound<'_, PyAny>, ndim: usize) -> Native<usi
     if value.is_instance_of::<PyBool>() {
         return Err(Stop::ToNumpy);
     }
-    let i: isize = value.extract().map_err(|_| Stop::ToNumpy)?;
+    // NumPy has words of its own for what is no int of C's.
+    let i = value.extract::<i32>().map_err(|_| Stop::ToNumpy)? as isize;
     let at = if i < 0 { i + ndim as isize } else { i };
     if at < 0 || at >= ndim as isize { Err(Stop::Raise(errors::axis_error(py, i, ndim))) } else { Ok(at as usize) }
 }
