@@ -84,9 +84,11 @@ def of_type(values: Any, dtype: numpy.dtype[Any]) -> ndarray:
 
 def axis_number(axis: Any) -> int:
     """An axis as a number: here NumPy takes no truth value for one."""
-    if isinstance(axis, bool):
+    if is_truth(axis):
         raise TypeError("an integer is required for the axis")
     axis = operator.index(axis)
+    if not -(1 << 63) <= axis < 1 << 63:
+        raise OverflowError("Python int too large to convert to C long")
     if not -(1 << 31) <= axis < 1 << 31:
         raise ValueError("integer won't fit into a C int")
     return axis

@@ -308,7 +308,7 @@ impl NdArray {
             Some(given) => {
                 let alone = !given.is_instance_of::<PyTuple>();
                 if alone {
-                    given.extract::<isize>()?;
+                    given.extract::<layout::Axis>()?;
                 }
                 for a in layout::extents(given)? {
                     if alone && n == 0 && (a == 0 || a == -1) {
