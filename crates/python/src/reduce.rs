@@ -4,7 +4,7 @@ mod moments;
 
 use crate::handle::{self, NdArray, Scalar};
 use crate::numpy_api::api;
-use crate::ufunc::arguments::{Bound1, axes, axis, bind_list, flag, given};
+use crate::ufunc::arguments::{Bound1, axes, axes_beside, axis, bind_list, flag, given};
 use crate::ufunc::call::compute;
 use crate::ufunc::fallback::call_numpy;
 use crate::ufunc::input::{Input, Native, Stop, failed};
@@ -36,11 +36,8 @@ fn folded<'py>(
 ) -> Native<Py<PyAny>> {
     let py = x.py();
     let input = fold_input(op, x)?;
-    // Where an output or a mask is wrong, too, NumPy says so first.
-    let alone = given(out).is_none() && given(place).is_none();
-    let axes = axes(py, given(axis), input.view.ndim()).map_err(|stop| if alone { stop } else { Stop::ToNumpy })?;
     let f = Fold {
-        axes,
+        axes: axes_beside(py, given(axis), input.view.ndim(), &[dtype, out, keepdims, start, place])?,
         dtype: convert::dtype_option(given(dtype))?,
         out: reduction_out(given(out))?,
         keepdims: flag(keepdims.as_ref())?,

@@ -55,6 +55,17 @@ pub fn axes(py: Python<'_>, value: Option<&Bound<'_, PyAny>>, ndim: usize) -> Na
     Ok(SmallVec::from_elem(axis(py, value, ndim)?, 1))
 }
 
+/// `axes`, beside other arguments: where one of these may be wrong, too, NumPy knows which it names first.
+pub fn axes_beside(
+    py: Python<'_>,
+    value: Option<&Bound<'_, PyAny>>,
+    ndim: usize,
+    others: &[&Bound1<'_>],
+) -> Native<Axes> {
+    let alone = || others.iter().all(|other| given(other).is_none());
+    axes(py, value, ndim).map_err(|stop| if alone() { stop } else { Stop::ToNumpy })
+}
+
 /// Like `axes`, where even scalars allow no axis.
 pub fn strict_axes(py: Python<'_>, value: Option<&Bound<'_, PyAny>>, ndim: usize) -> Native<Axes> {
     let found = axes(py, value, ndim)?;

@@ -1,6 +1,6 @@
 //! `ufunc.reduce`: folding an array over axes.
 
-use super::arguments::{Axes, axes, bind, flag, given, is_no_value};
+use super::arguments::{Axes, axes_beside, bind, flag, given, is_no_value};
 use super::call::refuse_negative_powers;
 use super::input::{Input, Native, Stop, failed};
 use super::keywords::{mask, outputs};
@@ -305,7 +305,7 @@ pub fn reduce_method<'py>(
     let input = fold_input(op, &array.ok_or(Stop::ToNumpy)?)?;
     let ndim = input.view.ndim();
     let axes = match &axis {
-        Some(a) => axes(py, Some(a), ndim)?,
+        Some(a) => axes_beside(py, Some(a), ndim, &[&dtype, &out, &keepdims, &start, &place])?,
         None => (0..ndim.min(1)).collect(),
     };
     let f = Fold {
