@@ -59,6 +59,28 @@ def test_exit_by_exception_with_work_pending():
     assert (code, err) == (7, "")
 
 
+@pytest.mark.skipif(MODULE == "numpy", reason="NumPy has nothing pending")
+@pytest.mark.parametrize("asked, ended", [("", 1), ("raise SystemExit(0)", 1), ("raise SystemExit(3)", 3)])
+def test_exit_with_work_that_fails(asked, ended, tmp_path):
+    """It is told and seen in the status; what the program does at its end is done all the same."""
+    kept = tmp_path / "kept"
+    code, out, err = finish(
+        start(f"""
+        class Told:
+            def __del__(self):
+                print("gone")
+
+        told, file = Told(), open({str(kept)!r}, "w")
+        file.write("all of it")
+        x = np.arange(100_000.0)
+        y = x[np.arange(100_000) + (x.astype(int) > 99_990) * 10]
+        {asked}
+    """)
+    )
+    assert (code, out, kept.read_text()) == (ended, "gone", "all of it")
+    assert "work that was pending at exit failed\nIndexError: index 100001" in err
+
+
 def test_exit_from_a_thread_and_at_exit_handlers():
     code, out, err = finish(
         start("""

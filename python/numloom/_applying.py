@@ -11,7 +11,7 @@ import numpy
 from ._core import Unsupported, is_ours, ndarray, to_numpy
 from ._creation import array, empty, zeros_like
 from ._fallback import native
-from ._operands import is_array, normalize_axis_index, operand
+from ._operands import is_array, is_truth, normalize_axis_index, operand
 from ._shape import expand_dims
 
 
@@ -57,6 +57,8 @@ def apply_over_axes(func: Callable[..., Any], a: Any, axes: Any) -> Any:
     ndim = value.ndim
     chosen = [axes] if (axes.ndim if is_array(axes) else numpy.ndim(axes)) == 0 else list(axes)
     for axis in chosen:
+        if is_truth(axis):
+            raise Unsupported("an error that NumPy words")
         axis = int(axis)
         axis = axis + ndim if axis < 0 else axis
         made = operand(func(value, axis))

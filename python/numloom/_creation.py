@@ -48,8 +48,8 @@ def _array(
     if ndmax or (subok and isinstance(object, numpy.ndarray) and type(object) is not numpy.ndarray):
         raise Unsupported("a subclass or a bounded depth was asked for")
     copy = copy if copy is True else _core.copy_mode(copy)
-    if copy is not False and _same_shaped(object):
-        return _stack(object, dtype, ndmin)
+    if copy is not False and ndmin <= 64 and _same_shaped(object) and (order is None or order in _STACKED):
+        return _stack(object, dtype, ndmin, order)
     return _core.asarray(object, dtype=dtype, copy=copy, order=order or "K", ndmin=ndmin)
 
 
@@ -73,11 +73,16 @@ def array(object: Any, dtype: Any = None, **settings: Any) -> Any:
     return on_host(numpy.array, "array", (object, dtype), settings)
 
 
-def _stack(items: Sequence[Any], dtype: Any, ndmin: int) -> ndarray:
+_STACKED = ("K", "C", "A", "F", "k", "c", "a", "f")
+"""The orders of what is made of a list: C but for the one that is Fortran's."""
+
+
+def _stack(items: Sequence[Any], dtype: Any, ndmin: int, order: Any) -> ndarray:
     # One after another, as NumPy finds the type of a list: not that of `result_type`.
     kinds = (item.dtype for item in items)
     dtype = functools.reduce(numpy.promote_types, kinds) if dtype is None else numpy.dtype(dtype)
-    stacked = _core.empty((len(items), *items[0].shape), dtype=dtype)
+    how = "F" if order in ("F", "f") else "C"
+    stacked = _core.empty((len(items), *items[0].shape), dtype=dtype, order=how)
     for i, item in enumerate(items):
         # A 0-d target is addressed through a one-element slice, so that nothing is read.
         stacked[i : i + 1] = item if type(item) is Scalar else item[None]
@@ -107,8 +112,8 @@ def asarray(
             return made
     _check(device, like, dtype)
     copy = _core.copy_mode(copy)
-    if copy is not False and _same_shaped(a):
-        return _stack(a, dtype, 0)
+    if copy is not False and _same_shaped(a) and (order is None or order in _STACKED):
+        return _stack(a, dtype, 0, order)
     try:
         return _core.asarray(a, dtype=dtype, copy=copy, order=order or "K")
     except ValueError:
@@ -191,11 +196,19 @@ def full(
     if order != "C" and order not in _ORDERS:
         raise Unsupported("an error that NumPy words")
     try:
-        return _core.full(shape, fill_value, dtype, order)
+        made = _core.full(shape, fill_value, dtype, order)
+        _check_truth(made, fill_value)
+        return made
     except (OverflowError, TypeError, ValueError):
         if dtype is None:
             raise Unsupported("an error that NumPy words") from None
     return _filled(_core.empty(shape, dtype, order), fill_value)
+
+
+def _check_truth(made: ndarray, value: Any) -> None:
+    """Even where it asks for truth only, NumPy makes a number of one of Python's first."""
+    if type(value) is int and not -(1 << 63) <= value < 1 << 63 and made.dtype == bool:
+        raise Unsupported("an error that NumPy words")
 
 
 def _filled(made: ndarray, value: Any) -> ndarray:
@@ -246,6 +259,7 @@ def full_like(
 def _full_like(a: Any, value: Any, dtype: Any, order: Any, shape: Any, device: Any) -> ndarray:
     _check(device, dtype=dtype)
     made = _core.empty_like(operand(a), dtype=dtype, order=order, shape=shape)
+    _check_truth(made, value)
     try:
         made[...] = value
     except (OverflowError, TypeError, ValueError):
@@ -448,7 +462,8 @@ def eye(
         raise Unsupported("an error that NumPy words")
     rows = operator.index(N)
     columns = rows if M is None else operator.index(M)
-    k = operator.index(k)
+    # Beyond the last column any number will do.
+    k = columns if k >= columns else operator.index(k)
     if order == "F":
         return eye(columns, rows, -k, dtype).T
     made = zeros((rows, columns), dtype=dtype, order=order)
@@ -507,6 +522,8 @@ def _triangle(rows: Any, columns: Any, k: Any) -> Any:
     """Truth up to the k-th diagonal."""
     if not isinstance(k, int | numpy.integer) or (isinstance(k, numpy.unsignedinteger) and k):
         raise Unsupported("between two diagonals, or a number that has no negative")
+    if builtins.max(-int(k), int(columns) - int(k)) >= 1 << 63:
+        raise Unsupported("an error that NumPy words")
     return _core.greater_equal(arange(rows)[:, None], arange(-k, columns - k))
 
 

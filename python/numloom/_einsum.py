@@ -356,17 +356,19 @@ def einsum(*operands: Any, out: Any = None, optimize: Any = False, **kwargs: Any
     target(out)
     if out is not None and (
         # In an output of another type NumPy multiplies and adds, too.
-        out.shape != tuple(sizes[x] for x in result) or out.dtype != kind
+        out.shape != tuple(sizes[x] for x in result) or out.dtype != kind or not out.flags.writeable
     ):
         raise _refuse()
     parts = [_diagonals(x.astype(kind, copy=False), term, sizes) for x, term in zip(arrays, labels)]
     terms = tuple(frozenset(term) for _, term in parts)
-    for i, j in _order(terms, frozenset(result), tuple(sizes.items())):
-        (a, ta), (b, tb) = parts[i], parts[j]
-        parts = [part for k, part in enumerate(parts) if k not in (i, j)]
-        kept = set(result).union(*[term for _, term in parts])
-        parts.append(_contract(a, ta, b, tb, kept))
-    made, term = _reduced(*parts[0], set(result))
+    # NumPy's sums of products warn of nothing.
+    with numpy.errstate(all="ignore"):
+        for i, j in _order(terms, frozenset(result), tuple(sizes.items())):
+            (a, ta), (b, tb) = parts[i], parts[j]
+            parts = [part for k, part in enumerate(parts) if k not in (i, j)]
+            kept = set(result).union(*[term for _, term in parts])
+            parts.append(_contract(a, ta, b, tb, kept))
+        made, term = _reduced(*parts[0], set(result))
     made = made.transpose([term.index(label) for label in result])
     if out is not None:
         out[...] = made

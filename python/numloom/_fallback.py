@@ -64,10 +64,12 @@ def _is_translated(kind: type) -> bool:
 class Visit:
     """One trip to NumPy: which NumPy view stands for which of our arrays, so that `out=` comes back as itself."""
 
-    __slots__ = ("involved", "lent")
+    __slots__ = ("inside", "involved", "lent")
 
     def __init__(self) -> None:
         self.lent: dict[int, tuple[Any, Any]] = {}
+        # The lists that are being read: one of them inside itself goes as it is, for NumPy to refuse.
+        self.inside: set[int] = set()
         # Whether an array of ours went in or came out; otherwise NumPy was the right place.
         self.involved = False
 
@@ -84,8 +86,12 @@ class Visit:
         if kind is list or kind is tuple:
             if not any(map(_is_translated, set(map(type, x)))):
                 return x
+            if id(x) in self.inside:
+                return x
             # Containers without our arrays go as they are: NumPy may have been asked to write into them.
+            self.inside.add(id(x))
             items = [self.to_host(item) for item in x]
+            self.inside.discard(id(x))
             return x if all(a is b for a, b in zip(items, x)) else kind(items)
         if kind is dict:
             values = {key: self.to_host(value) for key, value in x.items()}

@@ -54,7 +54,7 @@ def _opened(file: Any, stack: contextlib.ExitStack) -> BinaryIO | None:
     """A file of the operating system, by its name or open, that can be read from where it stands; else None."""
     if isinstance(file, (str, bytes, os.PathLike)):
         return stack.enter_context(open(file, "rb")) if os.path.isfile(file) else None
-    plain = type(file) in (io.BufferedReader, io.BufferedRandom, io.FileIO)
+    plain = type(file) in (io.BufferedReader, io.BufferedRandom, io.FileIO) and not file.closed
     return file if plain and file.readable() and file.seekable() else None
 
 
@@ -135,6 +135,8 @@ def _elements(file: BinaryIO, dtype: Any, count: int, offset: int) -> ndarray:
     """As many elements as are asked for and there, `offset` bytes on."""
     if dtype.hasobject or not dtype.isnative or dtype.itemsize == 0 or dtype.subdtype or dtype.names or offset < 0:
         raise Unsupported("elements that NumPy reads or refuses")
+    if count * dtype.itemsize >= 1 << 47:
+        raise Unsupported("an error that NumPy words")
     file.seek(offset, os.SEEK_CUR)
     if _left(file) < 0:
         raise Unsupported("an error that NumPy words")

@@ -92,7 +92,10 @@ def _estimated(a: ndarray, rule: str, range: Any) -> int:
         return 1
     if a.dtype.kind in "iu":
         width = max(width, 1.0)
-    return math.ceil(_numpy_histograms._unsigned_subtract(last, first) / width)
+    count = math.ceil(_numpy_histograms._unsigned_subtract(last, first) / width)
+    if not count:
+        raise Unsupported("bins without end, of which there is none")
+    return count
 
 
 def _counted(a: ndarray, edges: numpy.ndarray[Any, Any], even: bool, weights: ndarray | None) -> ndarray:

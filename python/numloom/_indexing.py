@@ -10,7 +10,17 @@ from . import _core
 from ._core import Scalar, Unsupported, is_ours, ndarray
 from ._creation import arange, set_diagonal
 from ._fallback import native
-from ._operands import NoValue, is_array, is_foreign, normalize_axis_index, of_type, operand, result_dtype, target
+from ._operands import (
+    NoValue,
+    axis_number,
+    is_array,
+    is_foreign,
+    normalize_axis_index,
+    of_type,
+    operand,
+    result_dtype,
+    target,
+)
 
 
 @native
@@ -113,13 +123,13 @@ def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: Any = "r
 
 def _along(a: ndarray, indices: ndarray, axis: Any) -> tuple[ndarray, tuple[Any, ...]]:
     """The array and the index that address `indices` along `axis`, all other axes in step."""
-    if indices.dtype.kind not in "iu":
-        raise IndexError("`indices` must be an integer array")
     if axis is None:
         if indices.ndim != 1:
             raise ValueError("when axis=None, `indices` must have a single dimension.")
         a, axis = a.reshape(-1), 0
     axis = normalize_axis_index(axis, a.ndim)
+    if indices.dtype.kind not in "iu":
+        raise IndexError("`indices` must be an integer array")
     if a.ndim != indices.ndim:
         raise ValueError("`indices` and `arr` must have the same number of dimensions")
 
@@ -148,6 +158,7 @@ def put_along_axis(arr: Any, indices: Any, values: Any, axis: Any) -> None:
 @native
 def compress(condition: Any, a: Any, axis: Any = None, out: Any = None) -> Any:
     condition, a = operand(condition), operand(a)
+    axis = None if axis is None else axis_number(axis)
     if condition.ndim != 1:
         raise ValueError("condition must be a 1-d array")
     if axis is None:
@@ -179,7 +190,7 @@ def select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
             raise TypeError(f"invalid entry {i} in condlist: should be boolean ndarray")
     choices = [c if type(c) in (int, float, complex) else operand(c) for c in (*choicelist, default)]
     kind = result_dtype(*choices)
-    if kind.kind == "u" and any(type(c) is int for c in choices):
+    if any(type(c) is int and (kind.kind == "u" or not -(1 << 63) <= c < 1 << 63) for c in choices):
         raise Unsupported("an error that NumPy words")
     # Every number in the common type: beside one choice alone it would take that one's.
     choices = [c.astype(kind, copy=False) if is_ours(c) else _core.asarray(numpy.full((), c, kind)) for c in choices]
@@ -282,7 +293,10 @@ def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
     if isinstance(val, numpy.generic):
         # As an array is cast, not as a number of Python's.
         val = operand(val)
-    if wrap:
+    if not a.size:
+        # Whether an element could hold it counts all the same.
+        _core.empty(1, dtype=a.dtype)[...] = val
+    elif wrap:
         a.reshape(-1)[:: a.shape[1] + 1] = val
     else:
         set_diagonal(a, 0, val)

@@ -14,6 +14,7 @@ from ._core import Unsupported, is_ours, ndarray
 from ._fallback import also_named, native
 from ._operands import (
     PYTHONS,
+    axis_number,
     holds,
     is_array,
     is_foreign,
@@ -75,6 +76,7 @@ def concatenate(
     plain = type(axis) is int and type(arrays) in (list, tuple) and {ndarray}.issuperset(map(type, arrays))
     if plain and out is None and dtype is None and casting == "same_kind":
         return _core.join(arrays, axis)
+    axis = None if axis is None else axis_number(axis)
     parts = _operands(arrays)
     if axis is None:
         parts, axis = [a.ravel() for a in parts], 0

@@ -16,10 +16,10 @@ from ._operands import dtype_of, is_array, is_foreign, operand, result_dtype, ta
 
 @native
 def isclose(a: Any, b: Any, rtol: Any = 1.0e-5, atol: Any = 1.0e-8, equal_nan: bool = False) -> Any:
-    x, y, atol, rtol = (v if type(v) in (int, float, complex) else operand(v) for v in (a, b, atol, rtol))
+    x, y, atol, rtol = (v if _is_pythons(v) else operand(v) for v in (a, b, atol, rtol))
     if is_ours(y):
         y = y.astype(numpy.result_type(y.dtype, 1.0), copy=False)
-    elif type(y) is int:
+    elif isinstance(y, int):
         y = float(y)
     if not _tolerances_finite(atol, rtol):
         message = f"One of rtol or atol is not valid, atol: {atol}, rtol: {rtol}"
@@ -36,6 +36,11 @@ def isclose(a: Any, b: Any, rtol: Any = 1.0e-5, atol: Any = 1.0e-8, equal_nan: b
         if equal_nan:
             result = result | (_core.isnan(x) & _core.isnan(y))
     return result
+
+
+def _is_pythons(x: Any) -> bool:
+    """Whether `x` is a number of Python's, truth values among them, which takes the type of what stands beside it."""
+    return isinstance(x, int | float | complex) and not isinstance(x, numpy.generic)
 
 
 def _tolerances_finite(*values: Any) -> bool:

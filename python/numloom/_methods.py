@@ -17,6 +17,11 @@ from ._fallback import Visit, native_names, on_host
 from ._placement import stencil_hint
 
 
+def _without_axis(error: IndexError) -> IndexError:
+    """The error of a line of elements, for an iterator, which has no axes."""
+    return IndexError(str(error).replace("axis 0 with size", "size"))
+
+
 class flatiter:
     """The elements of an array in C order: read, written and iterated through the array's own memory."""
 
@@ -62,7 +67,10 @@ class flatiter:
         key = key.copy() if isinstance(key, flatiter) else key
         if not self._is_plain(key):
             return on_host(lambda base, key: base.flat[key], "flatiter.__getitem__", (self._base, key), {})
-        part = self._base.ravel()[key]
+        try:
+            part = self._base.ravel()[key]
+        except IndexError as error:
+            raise _without_axis(error) from None
         return part.copy() if is_ours(part) else part
 
     def __setitem__(self, key: Any, value: Any) -> None:
@@ -83,6 +91,12 @@ class flatiter:
                 if self._base.flags.writeable:
                     raise
                 raise ValueError("underlying array is read-only") from None
+            except IndexError as error:
+                raise _without_axis(error) from None
+            except (OverflowError, TypeError):
+                if type(key) is not int:
+                    raise
+                raise ValueError("Error setting single item of array.") from None
         else:
             visit = Visit()
             base, values = to_numpy(self._base), visit.to_host(value)

@@ -15,6 +15,7 @@ __all__ = [
     "AT_ONCE",
     "PYTHONS",
     "NoValue",
+    "axis_number",
     "dtype_of",
     "holds",
     "is_array",
@@ -79,6 +80,18 @@ def of_type(values: Any, dtype: numpy.dtype[Any]) -> ndarray:
         return _core.asarray(values, dtype=dtype)
     except (OverflowError, TypeError, ValueError):
         raise Unsupported("an error that NumPy words") from None
+
+
+def axis_number(axis: Any) -> int:
+    """An axis as a number: here NumPy takes no truth value for one."""
+    if is_truth(axis):
+        raise TypeError("an integer is required for the axis")
+    axis = operator.index(axis)
+    if not -(1 << 63) <= axis < 1 << 63:
+        raise OverflowError("Python int too large to convert to C long")
+    if not -(1 << 31) <= axis < 1 << 31:
+        raise ValueError("integer won't fit into a C int")
+    return axis
 
 
 def is_truth(x: Any) -> bool:

@@ -10,7 +10,7 @@ import numpy
 from . import _core
 from ._core import Unsupported, ndarray
 from ._fallback import native
-from ._operands import normalize_axis_index, operand
+from ._operands import axis_number, normalize_axis_index, operand
 
 
 def _last(a: ndarray, axis: Any) -> tuple[ndarray, int]:
@@ -19,7 +19,7 @@ def _last(a: ndarray, axis: Any) -> tuple[ndarray, int]:
         return a.ravel(), 0
     if a.ndim == 0:
         raise Unsupported("an error that NumPy words")
-    axis = normalize_axis_index(axis, a.ndim)
+    axis = normalize_axis_index(axis_number(axis), a.ndim)
     return a.swapaxes(axis, -1), axis
 
 

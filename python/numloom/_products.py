@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from typing import Any
 
 import numpy
@@ -11,7 +12,7 @@ from . import _core
 from ._core import Unsupported, ndarray
 from ._creation import array
 from ._fallback import native
-from ._operands import normalize_axis_index, operand, target
+from ._operands import is_truth, normalize_axis_index, operand, target
 from ._shape import moveaxis, repeat, tile
 
 _UNTYPED = "a sequence of nothing, which takes the type of the other factor"
@@ -30,7 +31,7 @@ def inner(a: Any, b: Any, /) -> Any:
     x, y = operand(a), operand(b)
     if (x is not a and not x.size) or (y is not b and not y.size):
         raise Unsupported(_UNTYPED)
-    return _core.inner(x, y) if x.ndim and y.ndim else _core.multiply(x, y)
+    return _core.inner(x, y) if x.ndim and y.ndim else _core.dot(x, y)
 
 
 @native
@@ -57,7 +58,9 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
     try:
         left, right = axes
     except TypeError:
-        count = int(axes)
+        if is_truth(axes):
+            raise Unsupported("an error that NumPy words") from None
+        count = operator.index(axes)
         left, right = list(range(-count, 0)), list(range(count))
     over_a = [left] if isinstance(left, int | numpy.integer) else list(left)
     over_b = [right] if isinstance(right, int | numpy.integer) else list(right)

@@ -144,6 +144,12 @@ def _finished(found: Any, lead: int, axes: tuple[int, ...], ndim: int, keepdims:
     return out
 
 
+def _check_overwritten(a: Any, overwrite_input: Any) -> None:
+    """NumPy refuses to overwrite what is read-only."""
+    if overwrite_input and hasattr(a, "flags") and not a.flags.writeable:
+        raise Unsupported("an error that NumPy words")
+
+
 def _real(a: Any) -> ndarray:
     return _ordered(a, "iuf")
 
@@ -158,6 +164,7 @@ def _ordered(a: Any, kinds: str) -> ndarray:
 @native
 def median(a: Any, axis: Any = None, out: Any = None, overwrite_input: Any = False, keepdims: Any = False) -> Any:
     """As NumPy's; `overwrite_input` is allowed and overwrites nothing."""
+    _check_overwritten(a, overwrite_input)
     a, out = _ordered(a, "iufc"), target(out)
     flat, axes = _sampled(a, axis)
     found = _median(flat)
@@ -211,6 +218,7 @@ def quantile(
     weights: Any = None,
 ) -> Any:
     """As NumPy's; `overwrite_input` is allowed and overwrites nothing."""
+    _check_overwritten(a, overwrite_input)
     return _quantile(a, _shares(q, False), axis, target(out), method, keepdims, weights)
 
 
@@ -227,6 +235,7 @@ def percentile(
     weights: Any = None,
 ) -> Any:
     """As NumPy's; `overwrite_input` is allowed and overwrites nothing."""
+    _check_overwritten(a, overwrite_input)
     return _quantile(a, _shares(q, True), axis, target(out), method, keepdims, weights)
 
 
@@ -315,6 +324,7 @@ def _sorted_lanes(a: ndarray, axis: Any) -> tuple[ndarray, Host, tuple[int, ...]
 @native
 def nanmedian(a: Any, axis: Any = None, out: Any = None, overwrite_input: Any = False, keepdims: Any = NoValue) -> Any:
     """As NumPy's; `overwrite_input` is allowed and overwrites nothing. Waits for where NaN is."""
+    _check_overwritten(a, overwrite_input)
     a, out = _real(a), target(out)
     if a.dtype.kind != "f":
         flat, axes = _sampled(a, axis)
@@ -341,6 +351,7 @@ def nanquantile(
     weights: Any = None,
 ) -> Any:
     """As NumPy's; `overwrite_input` is allowed and overwrites nothing. Waits for where NaN is."""
+    _check_overwritten(a, overwrite_input)
     return _nanquantile(a, _shares(q, False), axis, target(out), method, keepdims, weights)
 
 
@@ -357,6 +368,7 @@ def nanpercentile(
     weights: Any = None,
 ) -> Any:
     """As NumPy's; `overwrite_input` is allowed and overwrites nothing. Waits for where NaN is."""
+    _check_overwritten(a, overwrite_input)
     return _nanquantile(a, _shares(q, True), axis, target(out), method, keepdims, weights)
 
 

@@ -10,7 +10,7 @@ import numpy
 from . import _core
 from ._core import Unsupported, ndarray
 from ._fallback import native
-from ._operands import NoValue, normalize_axis_index, normalize_axis_tuple, operand, target
+from ._operands import NoValue, is_truth, normalize_axis_index, normalize_axis_tuple, operand, target
 
 
 def given(**kwargs: Any) -> dict[str, Any]:
@@ -181,7 +181,8 @@ def argmin(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = NoValue
 def count_nonzero(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
     a = operand(a)
     truth = a.astype(bool, copy=False)
-    return truth.sum(axis=axis, dtype=numpy.intp, keepdims=keepdims)
+    # Of all elements NumPy asks only whether `keepdims` is true.
+    return truth.sum(axis=axis, dtype=numpy.intp, keepdims=keepdims if axis is not None or keepdims else False)
 
 
 @native
@@ -202,7 +203,7 @@ def _cumulative(x: Any, scan: str, axis: Any, dtype: Any, out: Any, initial: int
         if x.ndim > 1:
             raise ValueError("For arrays which have more than one dimension ``axis`` argument is required.")
         axis = 0
-    if out is not None or isinstance(axis, tuple):
+    if out is not None or isinstance(axis, tuple) or is_truth(axis):
         raise Unsupported("an output of one element more, or an axis that NumPy reads")
     made = getattr(x, scan)(axis=axis, dtype=dtype)
     if initial is None:
@@ -259,6 +260,6 @@ def average(a: Any, axis: Any = None, weights: Any = None, returned: bool = Fals
 def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: Any = None) -> Any:
     try:
         diagonal = operand(a).diagonal(offset, axis1, axis2)
-    except TypeError:
+    except (OverflowError, TypeError):
         raise Unsupported("an error that NumPy words") from None
     return diagonal.sum(axis=-1, dtype=dtype, out=target(out))

@@ -15,7 +15,7 @@ from ._creation import array
 from ._fallback import native
 from ._indexing import diff
 from ._numpy_version import NUMPY_2_5
-from ._operands import is_array, normalize_axis_index, normalize_axis_tuple, operand, target
+from ._operands import axis_number, is_array, normalize_axis_index, normalize_axis_tuple, operand, target
 
 
 @native
@@ -46,7 +46,8 @@ def _rounded(a: ndarray, decimals: int, out: Any) -> Any:
     if kind in "iu" and decimals >= 0:
         if out is None:
             return a.copy("K")
-        out[...] = a
+        if out is not a:
+            out[...] = a
         return out
     if decimals == 0:
         return _core.rint(a) if out is None else _core.rint(a, out=out)
@@ -106,7 +107,7 @@ def unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: Any = 2 * num
     if p.dtype.kind == "u":
         raise Unsupported("an error that NumPy words")
     steps = diff(p, axis=axis)
-    axis = normalize_axis_index(axis, p.ndim)
+    axis = normalize_axis_index(axis_number(axis), p.ndim)
     discont = period / 2 if discont is None else discont
     kind = numpy.result_type(steps.dtype, period)
     half, rest = divmod(period, 2) if kind.kind in "iu" else (period / 2, 0)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import atexit
-import os
 import sys
 from typing import Any
 
@@ -35,16 +34,16 @@ def memory() -> Any:
 def _at_exit() -> None:
     """Finishes what is pending, unless the program was ended by Ctrl-C or one comes meanwhile.
 
-    A failure that nobody has read about is told, and ends the process with status 1.
+    A failure that nobody has read about is told, and makes the status 1 where the program asks for no
+    other. What the program does at its end is done before: its files are written.
     """
     stopped = getattr(sys, "last_type", None) is KeyboardInterrupt and not hasattr(sys, "ps1")
     try:
         _core._shutdown(stopped)
     except Exception as e:
-        _profile.finish()
         sys.stdout.flush()
         print(f"numloom: work that was pending at exit failed\n{type(e).__name__}: {e}", file=sys.stderr, flush=True)
-        os._exit(1)
+        _core._fail_at_exit()
     finally:
         _profile.finish()
         if _core.show_memory_usage():

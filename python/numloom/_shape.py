@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import operator
+import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,7 +15,15 @@ from . import _core
 from ._core import Scalar, Unsupported, ndarray
 from ._creation import arange, array
 from ._fallback import also_named, direct, native, on_host
-from ._operands import is_foreign, is_truth, normalize_axis_index, normalize_axis_tuple, operand, whole
+from ._operands import (
+    axis_number,
+    is_foreign,
+    is_truth,
+    normalize_axis_index,
+    normalize_axis_tuple,
+    operand,
+    whole,
+)
 
 
 def _like(given: Any, made: ndarray) -> Any:
@@ -291,7 +300,7 @@ def repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
         a, axis = a.ravel(), 0
     if a.ndim == 0:
         a = a.reshape(1)
-    axis = normalize_axis_index(axis, a.ndim)
+    axis = normalize_axis_index(axis_number(axis), a.ndim)
     counts = None if isinstance(repeats, int | numpy.integer) else operand(repeats)
     if counts is not None and not (numpy.can_cast(counts.dtype, numpy.int64, "safe") and counts.ndim <= 1):
         raise Unsupported("an error that NumPy words")
@@ -349,7 +358,10 @@ def resize(a: Any, new_shape: Any) -> Any:
         made = _core.empty(new_shape, dtype=a.dtype)
         made[...] = 0
         return made
-    return tile(a, -(-size // a.size))[:size].reshape(new_shape)
+    times = -(-size // a.size)
+    if times > sys.maxsize:
+        raise OverflowError("cannot fit 'int' into an index-sized integer")
+    return tile(a, times)[:size].reshape(new_shape)
 
 
 @native

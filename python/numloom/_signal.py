@@ -55,8 +55,17 @@ def _slid(a: ndarray, taps: ndarray, mode: str) -> ndarray:
     a, taps = a.astype(working, copy=False), taps.astype(working, copy=False)
     few = _core.short_ways["correlate"](a, taps, mode)
     if few is not None:
-        return few.astype(kind, copy=False)
+        with numpy.errstate(all="ignore"):
+            return few.astype(kind, copy=False)
     made = _core.empty(before + n - m + 1 + after, dtype=working)
+    # NumPy warns of nothing that its sums of products meet.
+    with numpy.errstate(all="ignore"):
+        _slide(made, a, taps, before, after)
+        return made.astype(kind, copy=False)
+
+
+def _slide(made: ndarray, a: ndarray, taps: ndarray, before: int, after: int) -> None:
+    n, m = a.shape[0], taps.shape[0]
     inner = made[before : before + n - m + 1]
     if m <= _FEW_TAPS:
         total: Any = a[: n - m + 1] * taps[:1]
@@ -65,14 +74,13 @@ def _slid(a: ndarray, taps: ndarray, mode: str) -> ndarray:
         inner[...] = total
         _add_ends(made, a, taps, before, after)
     else:
-        if kind.kind in "fc" and (before or after) and not _core.isfinite(taps).all():
+        if a.dtype.kind in "fc" and (before or after) and not _core.isfinite(taps).all():
             raise Unsupported("zeros beyond the ends would become NaN")
         _multiply_windows(a, taps, inner)
         if before:
-            _multiply_windows(concatenate((zeros(before, working), a[: m - 1])), taps, made[:before])
+            _multiply_windows(concatenate((zeros(before, a.dtype), a[: m - 1])), taps, made[:before])
         if after:
-            _multiply_windows(concatenate((a[n - m + 1 :], zeros(after, working))), taps, made[-after:])
-    return made.astype(kind, copy=False)
+            _multiply_windows(concatenate((a[n - m + 1 :], zeros(after, a.dtype))), taps, made[-after:])
 
 
 def _multiply_windows(a: ndarray, taps: ndarray, into: ndarray) -> None:

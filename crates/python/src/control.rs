@@ -5,6 +5,8 @@ use crate::{errors, provenance};
 use numloom_runtime::record;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+use std::ffi::{c_int, c_void};
 
 /// Waits for one array, or for everything recorded so far.
 #[pyfunction]
@@ -56,6 +58,40 @@ fn _shutdown(py: Python<'_>, drop: bool) -> PyResult<()> {
     py.detach(|| record::shutdown(drop, interrupted)).map_err(|e| errors::raise(py, e))
 }
 
+/// Makes a process that would end with status 0 end with 1, after Python has finished: files are closed by then, and what
+/// the program has to do at its end is done.
+#[pyfunction]
+fn _fail_at_exit() {
+    // SAFETY: plain functions that stay where they are as long as the process.
+    unsafe {
+        #[cfg(all(target_os = "linux", target_env = "gnu"))]
+        on_exit(end_failed, std::ptr::null_mut());
+        #[cfg(not(all(target_os = "linux", target_env = "gnu")))]
+        libc::atexit(end);
+    }
+}
+
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+unsafe extern "C" {
+    fn on_exit(call: extern "C" fn(c_int, *mut c_void), with: *mut c_void) -> c_int;
+}
+
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+extern "C" fn end_failed(status: c_int, _: *mut c_void) {
+    // A status that the program asked for stays.
+    if status == 0 {
+        end();
+    }
+}
+
+extern "C" fn end() {
+    // SAFETY: nothing of the process runs after it.
+    unsafe {
+        libc::fflush(std::ptr::null_mut());
+        libc::_exit(1);
+    }
+}
+
 pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     let py = m.py();
     m.add_function(wrap_pyfunction!(sync, m)?)?;
@@ -68,5 +104,6 @@ pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     if let Some(register) = py.import("os")?.getattr_opt("register_at_fork")? {
         register.call((), Some(&hooks))?;
     }
+    m.add_function(wrap_pyfunction!(_fail_at_exit, m)?)?;
     m.add_function(wrap_pyfunction!(_shutdown, m)?)
 }

@@ -192,6 +192,9 @@ pub fn asarray(
 ) -> PyResult<Py<PyAny>> {
     let py = obj.py();
     let ndmin = ndmin.max(0) as usize;
+    if ndmin > 64 {
+        return Err(PyValueError::new_err("ndmin must be <= ndmax (64)"));
+    }
     let copy = copy.0;
     let wanted = convert::dtype_option(dtype)?;
     let how = layout::order(order, OrderArg::K)?;
@@ -297,7 +300,9 @@ fn settle(
     let to = dtype.unwrap_or(array.view.dtype);
     let view = at_least(&array.view, ndmin);
     let same = view.ndim() == array.view.ndim();
-    if copy != Some(true) && to == array.view.dtype && order.is_met_by(&array.view) {
+    // To NumPy A asks for no order here, but that of a plain copy.
+    let met = order == OrderArg::A || order.is_met_by(&array.view);
+    if copy != Some(true) && to == array.view.dtype && met {
         return share(array.with_view(view), same);
     }
     if copy == Some(false) {
@@ -306,6 +311,7 @@ fn settle(
         ));
     }
     assign::warn_complex(py, array.view.dtype, to)?;
+    let order = if order == OrderArg::A && to != array.view.dtype { OrderArg::K } else { order };
     let made = copy_as(py, &array, order.layout(&array.view, to))?;
     let view = at_least(&made.view, ndmin);
     handle::wrap(py, made.with_view(view))

@@ -9,6 +9,7 @@ use crate::protocols;
 use crate::scalar;
 use crate::ufunc::fallback::any_override;
 use numloom_ir::ScalarOp;
+use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 use rustc_hash::FxHashMap;
@@ -16,6 +17,11 @@ use std::sync::OnceLock;
 
 /// Arguments with our arrays as NumPy views, inside tuples, lists and dicts too.
 pub fn to_numpy_args<'py>(obj: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    lent(obj, &mut Vec::new())
+}
+
+/// The same inside these containers. One of them inside itself goes as it is, for NumPy to refuse.
+fn lent<'py>(obj: &Bound<'py, PyAny>, inside: &mut Vec<*mut ffi::PyObject>) -> PyResult<Bound<'py, PyAny>> {
     let py = obj.py();
     if let Some(a) = handle::as_ndarray(obj) {
         return protocols::numpy_view(a);
@@ -23,18 +29,29 @@ pub fn to_numpy_args<'py>(obj: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>
     if let Some(s) = handle::as_scalar(obj) {
         return Ok(scalar::numpy_scalar(s)?.into_bound(py));
     }
+    if inside.contains(&obj.as_ptr()) {
+        return Ok(obj.clone());
+    }
+    inside.push(obj.as_ptr());
+    let made = lent_container(obj, inside);
+    inside.pop();
+    made
+}
+
+fn lent_container<'py>(obj: &Bound<'py, PyAny>, inside: &mut Vec<*mut ffi::PyObject>) -> PyResult<Bound<'py, PyAny>> {
+    let py = obj.py();
     if let Ok(t) = obj.cast_exact::<PyTuple>() {
-        let parts: PyResult<Vec<_>> = t.iter().map(|o| to_numpy_args(&o)).collect();
+        let parts: PyResult<Vec<_>> = t.iter().map(|o| lent(&o, inside)).collect();
         return Ok(PyTuple::new(py, parts?)?.into_any());
     }
     if let Ok(l) = obj.cast_exact::<PyList>() {
-        let parts: PyResult<Vec<_>> = l.iter().map(|o| to_numpy_args(&o)).collect();
+        let parts: PyResult<Vec<_>> = l.iter().map(|o| lent(&o, inside)).collect();
         return Ok(PyList::new(py, parts?)?.into_any());
     }
     if let Ok(d) = obj.cast_exact::<PyDict>() {
         let out = PyDict::new(py);
         for (k, v) in d.iter() {
-            out.set_item(k, to_numpy_args(&v)?)?;
+            out.set_item(k, lent(&v, inside)?)?;
         }
         return Ok(out.into_any());
     }

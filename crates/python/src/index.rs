@@ -87,9 +87,13 @@ fn int_item<'py>(part: &Bound<'py, PyAny>) -> PyResult<Item<'py>> {
         let e = PyErr::fetch(py);
         return Err(if e.is_instance_of::<PyOverflowError>(py) { e } else { PyIndexError::new_err(INVALID) });
     }
-    // NumPy clips nothing: an int beyond the address space is no index at all.
-    if (v == isize::MAX || v == isize::MIN) && convert::small_int(part).ok().flatten() != Some(v as i128) {
-        return Err(PyIndexError::new_err(INVALID));
+    // NumPy clips nothing: an int beyond the address space is too large, or no index at all.
+    if v == isize::MAX || v == isize::MIN {
+        match convert::small_int(part).ok().flatten() {
+            Some(held) if held == v as i128 => {}
+            Some(_) => return Err(PyOverflowError::new_err("Python int too large to convert to C long")),
+            None => return Err(PyIndexError::new_err(INVALID)),
+        }
     }
     Ok(Item::Int(v))
 }
@@ -315,10 +319,7 @@ fn no_memory(shape: &[usize], dtype: DType) -> PyErr {
 /// NumPy's refusal of arrays beyond the address space and of too many dimensions.
 pub fn check_new_size(shape: &[usize], dtype: DType) -> PyResult<()> {
     use pyo3::exceptions::PyValueError;
-    if shape.len() > 64 {
-        let message = format!("maximum supported dimension for an ndarray is currently 64, found {}", shape.len());
-        return Err(PyValueError::new_err(message));
-    }
+    crate::layout::check_count(shape.len())?;
     let bytes = numloom_ir::view::checked_size(shape).and_then(|n| n.checked_mul(dtype.size()));
     match bytes {
         Some(n) if n <= most_bytes() => Ok(()),

@@ -4,6 +4,7 @@ use crate::errors::{self, Unsupported};
 use crate::fperr::Watch;
 use crate::handle::{self, NdArray};
 use crate::index::check_new_size;
+use crate::layout::Axis;
 use numloom_ir::promote::promote_all;
 use numloom_ir::view::{Order, copied, dense_strides};
 use numloom_ir::{Dims, Strides, View};
@@ -70,9 +71,9 @@ fn joined_strides(itemsize: usize, shape: &[usize], parts: &[Array]) -> Strides 
 
 /// `concatenate(arrays, axis)` in the arrays' common type; `Unsupported` for whatever else they are.
 #[pyfunction]
-#[pyo3(signature = (arrays, axis=0))]
-pub fn join(arrays: &Bound<'_, PyAny>, axis: isize) -> PyResult<Py<PyAny>> {
-    let py = arrays.py();
+#[pyo3(signature = (arrays, axis=Axis(0)))]
+pub fn join(arrays: &Bound<'_, PyAny>, axis: Axis) -> PyResult<Py<PyAny>> {
+    let (py, axis) = (arrays.py(), axis.0);
     let parts = parts(arrays)?;
     let first = parts.first().ok_or_else(refused)?;
     let ndim = first.view.ndim();

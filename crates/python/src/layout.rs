@@ -61,6 +61,52 @@ impl<'py> FromPyObject<'_, 'py> for Truth {
     }
 }
 
+/// An argument for which None is a word like others: told from one that was not given.
+pub struct Word<'py>(pub Option<Bound<'py, PyAny>>);
+
+impl<'py> FromPyObject<'_, 'py> for Word<'py> {
+    type Error = PyErr;
+
+    fn extract(obj: pyo3::Borrowed<'_, 'py, PyAny>) -> PyResult<Word<'py>> {
+        Ok(Word(Some(obj.to_owned())))
+    }
+}
+
+/// An axis: a number, but no truth value.
+#[derive(Clone, Copy)]
+pub struct Axis(pub isize);
+
+impl<'py> FromPyObject<'_, 'py> for Axis {
+    type Error = PyErr;
+
+    fn extract(obj: pyo3::Borrowed<'_, 'py, PyAny>) -> PyResult<Axis> {
+        if obj.is_instance_of::<PyBool>() {
+            return Err(PyTypeError::new_err("an integer is required for the axis"));
+        }
+        obj.extract().map(Axis)
+    }
+}
+
+/// A number that NumPy reads as one of C's ints.
+#[derive(Clone, Copy)]
+pub struct Short(pub isize);
+
+impl<'py> FromPyObject<'_, 'py> for Short {
+    type Error = PyErr;
+
+    fn extract(obj: pyo3::Borrowed<'_, 'py, PyAny>) -> PyResult<Short> {
+        let long: std::ffi::c_long = obj.extract().map_err(|e: PyErr| {
+            let beyond = e.is_instance_of::<PyOverflowError>(obj.py());
+            if beyond { PyOverflowError::new_err("Python int too large to convert to C long") } else { e }
+        })?;
+        match std::ffi::c_int::try_from(long) {
+            Ok(_) => Ok(Short(long as isize)),
+            Err(_) if long < 0 => Err(PyOverflowError::new_err("signed integer is less than minimum")),
+            Err(_) => Err(PyOverflowError::new_err("signed integer is greater than maximum")),
+        }
+    }
+}
+
 /// The `copy=` argument of `astype`: a truth value.
 pub struct CastCopy(pub bool);
 
@@ -191,6 +237,14 @@ pub fn shape(obj: &Bound<'_, PyAny>) -> PyResult<Dims> {
         .collect()
 }
 
+/// NumPy's refusal of too many dimensions.
+pub fn check_count(ndim: usize) -> PyResult<()> {
+    if ndim <= 64 {
+        return Ok(());
+    }
+    Err(PyValueError::new_err(format!("maximum supported dimension for an ndarray is currently 64, found {ndim}")))
+}
+
 /// A shape with at most one -1, filled in for `size` elements.
 pub fn complete(size: usize, wanted: &[isize]) -> PyResult<Dims> {
     let unknown = wanted.iter().filter(|&&d| d < 0).count();
@@ -210,15 +264,15 @@ pub fn complete(size: usize, wanted: &[isize]) -> PyResult<Dims> {
     if !fits {
         return Err(wrong());
     }
-    if wanted.len() > 64 {
-        let message = format!("maximum supported dimension for an ndarray is currently 64, found {}", wanted.len());
-        return Err(PyValueError::new_err(message));
-    }
+    check_count(wanted.len())?;
     Ok(wanted.iter().map(|&d| if d < 0 { size / known } else { d as usize }).collect())
 }
 
 /// An axis of an `ndim`-dimensional array, counted from either end.
 pub fn axis(py: Python<'_>, axis: isize, ndim: usize) -> PyResult<usize> {
+    if i32::try_from(axis).is_err() {
+        return Err(PyValueError::new_err("integer won't fit into a C int"));
+    }
     let at = if axis < 0 { axis + ndim as isize } else { axis };
     if at < 0 || at >= ndim as isize { Err(errors::axis_error(py, axis, ndim)) } else { Ok(at as usize) }
 }

@@ -6,7 +6,7 @@ use crate::index::{check_new_size, copy_as, shape_text};
 use crate::layout::{self, OrderArg};
 use crate::quick::peek;
 use crate::{assign, create, errors, protocols};
-use numloom_ir::view::Order;
+use numloom_ir::view::{Order, checked_size};
 use numloom_ir::{Dims, Value, View};
 use numloom_runtime::{Array, record};
 use pyo3::exceptions::{PyAttributeError, PyDeprecationWarning, PyTypeError, PyValueError};
@@ -114,10 +114,11 @@ impl NdArray {
         if shape.is_empty() {
             return Err(PyTypeError::new_err("reshape() takes exactly 1 argument (0 given)"));
         }
+        let order = layout::order(order, OrderArg::C)?;
         if shape.len() == 1 && shape.get_borrowed_item(0)?.is_none() {
             return handle::wrap_view(slf, handle::sized(slf)?);
         }
-        let order = match layout::order(order, OrderArg::C)? {
+        let order = match order {
             OrderArg::K => return Err(PyValueError::new_err("order 'K' is not permitted for reshaping")),
             OrderArg::C => Order::C,
             order => order.plain(&handle::sized(slf)?.view),
@@ -128,7 +129,9 @@ impl NdArray {
     #[setter(shape)]
     fn set_shape(slf: &Bound<'_, Self>, shape: &Bound<'_, PyAny>) -> PyResult<()> {
         let array = handle::sized(slf)?;
-        let shape = layout::complete(array.view.size(), &layout::extents(shape)?)?;
+        let wanted = layout::extents(shape)?;
+        layout::check_count(wanted.len())?;
+        let shape = layout::complete(array.view.size(), &wanted)?;
         let Some(view) = array.view.reshape(&shape, Order::C) else {
             return Err(PyAttributeError::new_err(
                 "Incompatible shape for in-place modification. Use `.reshape()` to make a copy with the desired shape.",
@@ -279,11 +282,11 @@ impl NdArray {
         handle::wrap_view(slf, array.with_view(array.view.transpose(&axes)))
     }
 
-    fn swapaxes(slf: &Bound<'_, Self>, axis1: isize, axis2: isize) -> PyResult<Py<PyAny>> {
+    fn swapaxes(slf: &Bound<'_, Self>, axis1: layout::Short, axis2: layout::Short) -> PyResult<Py<PyAny>> {
         let array = handle::sized(slf)?;
         let n = array.view.ndim();
-        let a = named_axis(slf.py(), "axis1", axis1, n)?;
-        let b = named_axis(slf.py(), "axis2", axis2, n)?;
+        let a = named_axis(slf.py(), "axis1", axis1.0, n)?;
+        let b = named_axis(slf.py(), "axis2", axis2.0, n)?;
         let mut axes: Dims = (0..n).collect();
         axes.swap(a, b);
         handle::wrap_view(slf, array.with_view(array.view.transpose(&axes)))
@@ -305,7 +308,7 @@ impl NdArray {
             Some(given) => {
                 let alone = !given.is_instance_of::<PyTuple>();
                 if alone {
-                    given.extract::<isize>()?;
+                    given.extract::<layout::Axis>()?;
                 }
                 for a in layout::extents(given)? {
                     if alone && n == 0 && (a == 0 || a == -1) {
@@ -327,35 +330,41 @@ impl NdArray {
         handle::wrap_view(slf, array.with_view(array.view.transpose(&keep)))
     }
 
-    #[pyo3(signature = (offset=0, axis1=0, axis2=1))]
-    fn diagonal(slf: &Bound<'_, Self>, offset: isize, axis1: isize, axis2: isize) -> PyResult<Py<PyAny>> {
+    #[pyo3(signature = (offset=layout::Short(0), axis1=layout::Short(0), axis2=layout::Short(1)))]
+    fn diagonal(
+        slf: &Bound<'_, Self>,
+        offset: layout::Short,
+        axis1: layout::Short,
+        axis2: layout::Short,
+    ) -> PyResult<Py<PyAny>> {
         let py = slf.py();
         let array = handle::sized(slf)?;
         let n = array.view.ndim();
         if n < 2 {
             return Err(PyValueError::new_err("diag requires an array of at least two dimensions"));
         }
-        let (a, b) = (named_axis(py, "axis1", axis1, n)?, named_axis(py, "axis2", axis2, n)?);
+        let (a, b) = (named_axis(py, "axis1", axis1.0, n)?, named_axis(py, "axis2", axis2.0, n)?);
         if a == b {
             return Err(PyValueError::new_err("axis1 and axis2 cannot be the same"));
         }
-        let part = handle::wrap_view(slf, array.with_view(array.view.diagonal(offset, a, b)))?;
+        let part = handle::wrap_view(slf, array.with_view(array.view.diagonal(offset.0, a, b)))?;
         convert::expect_ndarray(part.bind(py), "diagonal")?.borrow_mut().writeable = false;
         Ok(part)
     }
 
     /// The same bytes as another type.
-    #[pyo3(signature = (dtype=None, r#type=None))]
-    fn view(
-        slf: &Bound<'_, Self>,
-        dtype: Option<&Bound<'_, PyAny>>,
+    #[pyo3(signature = (dtype=layout::Word(None), r#type=None))]
+    fn view<'py>(
+        slf: &Bound<'py, Self>,
+        dtype: layout::Word<'py>,
         r#type: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Py<PyAny>> {
         let py = slf.py();
+        let dtype = dtype.0.as_ref();
         let array = handle::sized(slf)?;
         let ours = py.get_type::<NdArray>();
         [dtype, r#type].into_iter().flatten().try_for_each(handle::refuse_derived)?;
-        let Some(wanted) = dtype.filter(|d| !d.is_none() && !d.is(&ours)) else {
+        let Some(wanted) = dtype.filter(|d| !d.is(&ours)) else {
             return match r#type.filter(|t| !t.is_none() && !t.is(&ours)) {
                 None => handle::wrap_view(slf, array),
                 Some(t) => {
@@ -407,7 +416,12 @@ fn reinterpret(from: &View, to: numloom_ir::DType) -> PyResult<View> {
 pub fn broadcast_to(x: &Bound<'_, PyAny>, shape: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
     let py = x.py();
     let shape = layout::shape(shape)?;
+    layout::check_count(shape.len())?;
     let array = convert::sized_array(x)?;
+    let bytes = checked_size(&shape).and_then(|n| n.checked_mul(array.view.dtype.size()));
+    if bytes.is_none_or(|n| n > isize::MAX as usize) {
+        return Err(PyValueError::new_err("the shape is beyond all memory"));
+    }
     let Some(view) = array.view.broadcast_to(&shape) else {
         return Err(PyValueError::new_err(format!(
             "operands could not be broadcast together with remapped shapes [original->remapped]: {}  and requested shape {}",
@@ -436,7 +450,7 @@ pub fn strided_view(
     view.shape = layout::shape(shape)?;
     view.strides = layout::extents(strides)?.into_iter().collect();
     if view.shape.len() != view.strides.len() {
-        return Err(PyValueError::new_err("strides must have the same length as shape"));
+        return Err(PyValueError::new_err("mismatch in length of strides and shape"));
     }
     let (lo, hi) = array.view.byte_bounds();
     let (from, to) = view.byte_bounds();

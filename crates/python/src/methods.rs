@@ -154,6 +154,9 @@ impl NdArray {
         order: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Py<PyAny>> {
         let py = shape.py();
+        if shape.is_none() {
+            return Err(PyTypeError::new_err("Use () not None as shape arguments"));
+        }
         let plain = [buffer, strides].iter().flatten().all(|o| o.is_none());
         if plain {
             match create::empty_array(shape, dtype, order) {
@@ -461,11 +464,11 @@ impl NdArray {
     fn take(
         slf: &Bound<'_, Self>,
         indices: &Bound<'_, PyAny>,
-        axis: Option<isize>,
+        axis: Option<layout::Axis>,
         out: Option<&Bound<'_, PyAny>>,
         mode: &str,
     ) -> PyResult<Py<PyAny>> {
-        let py = slf.py();
+        let (py, axis) = (slf.py(), axis.map(|a| a.0));
         let (mode_name, given_axis) = (mode, axis.map(|a| a.into_pyobject(py)).transpose()?.map(Bound::into_any));
         let mode = take_mode(mode)?;
         let array = handle::sized(slf)?;
@@ -621,6 +624,13 @@ fn set_part(slf: &Bound<'_, NdArray>, value: &Bound<'_, PyAny>, part: usize) -> 
     }
     let array = handle::sized(slf)?;
     let view = if array.view.dtype.is_complex() { part_view(&array.view, part) } else { array.view.clone() };
-    let from = assign::source(value, view.dtype)?;
-    assign::store(slf.py(), &array.with_view(view), from, None)
+    // An array is made of whatever it is, which is cast as arrays are.
+    let from = convert::sized_array(value).or_else(|e| match errors::is_unsupported(slf.py(), &e) {
+        true => assign::source(value, view.dtype).map(|from| match from {
+            assign::Source::Array(a) => Ok(a),
+            assign::Source::Value(v) => convert::constant(slf.py(), v),
+        })?,
+        false => Err(e),
+    })?;
+    assign::store(slf.py(), &array.with_view(view), assign::Source::Array(from), None)
 }

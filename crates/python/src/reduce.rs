@@ -4,7 +4,7 @@ mod moments;
 
 use crate::handle::{self, NdArray, Scalar};
 use crate::numpy_api::api;
-use crate::ufunc::arguments::{Bound1, axes, axis, bind_list, flag, given};
+use crate::ufunc::arguments::{Bound1, axes, axes_beside, axis, bind_list, flag, given};
 use crate::ufunc::call::compute;
 use crate::ufunc::fallback::call_numpy;
 use crate::ufunc::input::{Input, Native, Stop, failed};
@@ -37,7 +37,7 @@ fn folded<'py>(
     let py = x.py();
     let input = fold_input(op, x)?;
     let f = Fold {
-        axes: axes(py, given(axis), input.view.ndim())?,
+        axes: axes_beside(py, given(axis), input.view.ndim(), &[dtype, out, keepdims, start, place])?,
         dtype: convert::dtype_option(given(dtype))?,
         out: reduction_out(given(out))?,
         keepdims: flag(keepdims.as_ref())?,
@@ -55,9 +55,14 @@ fn sum<'py>(x: Object<'_, 'py>, p: Params<'_, 'py>) -> Native<Py<PyAny>> {
     folded(ScalarOp::Add, x, [&p[0], &p[1], &p[2], &p[3], &p[4], &p[5]])
 }
 
+/// Whether None was given, which is no answer to `keepdims`.
+fn is_none(p: &Bound1<'_>) -> bool {
+    p.as_ref().is_some_and(|p| p.is_none())
+}
+
 /// The sum of truths: how many there are. `None` for calls with more to them.
 fn true_ones(x: Object<'_, '_>, p: Params<'_, '_>) -> Option<PyResult<Py<PyAny>>> {
-    if p.iter().any(|p| given(p).is_some()) {
+    if p.iter().any(|p| given(p).is_some()) || is_none(&p[3]) {
         return None;
     }
     let x = x.cast_exact::<NdArray>().ok()?.try_borrow().ok()?;
@@ -79,7 +84,7 @@ fn max<'py>(x: Object<'_, 'py>, p: Params<'_, 'py>) -> Native<Py<PyAny>> {
 
 /// Whether any or all elements are true, at once: looking ends where that is known. `None` for calls with more to them.
 fn truth(x: Object<'_, '_>, p: Params<'_, '_>, all: bool) -> Option<PyResult<Py<PyAny>>> {
-    if p.iter().any(|p| given(p).is_some()) {
+    if p.iter().any(|p| given(p).is_some()) || is_none(&p[2]) {
         return None;
     }
     let x = x.cast_exact::<NdArray>().ok()?.try_borrow().ok()?;

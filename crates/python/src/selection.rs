@@ -1,7 +1,7 @@
 //! What an index selects from a view: the axes it keeps, and those it picks from with index arrays.
 
 use crate::index::{Item, as_int64, shape_text};
-use crate::{errors, provenance};
+use crate::{convert, errors, provenance};
 use numloom_ir::view::{Order, broadcast_shapes, checked_size, keep_order_strides};
 use numloom_ir::{Dims, Strides, View};
 use numloom_runtime::array::UNSIZED;
@@ -387,6 +387,12 @@ impl Plan {
 
 /// Raises for an int64 index out of bounds if the indices are few and there.
 pub fn check_ready(py: Python<'_>, index: &Array, extent: usize, axis: usize) -> PyResult<()> {
+    if extent == 0 && index.view.size() > 0 {
+        // Not even the first one lies inside.
+        let first = View { shape: Dims::new(), strides: Strides::new(), ..index.view.clone() };
+        let first = convert::value_of(py, &index.with_view(first))?;
+        return wrap_index(first.to_i128() as isize, extent, axis).map(|_| ());
+    }
     if index.view.size() > CHECKED_AT_ONCE || !record::is_ready(index) {
         return Ok(());
     }

@@ -85,7 +85,7 @@ unsafe fn diagonal(
 ) -> Option<(record::Filled, usize, usize, usize)> {
     let filled = record::to_fill("eye", dtype, smallvec![rows, columns])?;
     filled.1.write_bytes(0, rows * columns * dtype.size());
-    let (down, right) = ((-k).max(0) as usize, k.max(0) as usize);
+    let (down, right) = (k.min(0).unsigned_abs(), k.max(0) as usize);
     let len = rows.saturating_sub(down).min(columns.saturating_sub(right));
     Some((filled, (down * columns + right) * dtype.size(), (columns + 1) * dtype.size(), len))
 }

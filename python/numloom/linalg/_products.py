@@ -138,6 +138,8 @@ def matmul(x1: Any, x2: Any, /) -> Any:
 @native
 def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
     x1, x2 = operand(x1), operand(x2)
+    if isinstance(axis, bool) or not isinstance(axis, int | numpy.integer):
+        raise Unsupported("an error that NumPy words")
     if axis == -1:
         return _core.vecdot(x1, x2)
     if not all(-x.ndim <= axis < x.ndim for x in (x1, x2)):

@@ -142,7 +142,7 @@ class _Pcg(_OurBitGenerator):
         self._stream.set((int(words["state"]), int(words["inc"]), half))
 
     def advance(self, delta: int) -> Any:
-        self._stream.advance([*_integer_words(int(delta) % 2**128, "step", 2), 0, 0])
+        self._stream.advance([*_integer_words(int(delta & (2**128 - 1)), "step", 2), 0, 0])
         return self
 
     def jumped(self, jumps: int = 1) -> Any:
@@ -218,7 +218,7 @@ class Philox(_OurBitGenerator):
         self._stream.set((counter, key, buffer, value["buffer_pos"], half))
 
     def advance(self, delta: int) -> Any:
-        self._stream.advance(_integer_words(int(delta) % 2**256, "step", 4))
+        self._stream.advance(_integer_words(int(delta & (2**256 - 1)), "step", 4))
         return self
 
     def jumped(self, jumps: int = 1) -> Any:

@@ -6,6 +6,7 @@ use crate::handle::{self, NdArray};
 use crate::ufunc::arguments::{Axes, Bound1, flag, given, strict_axes};
 use crate::ufunc::call::{compute, compute_into};
 use crate::ufunc::input::{Input, Native, Stop, failed};
+use crate::ufunc::products::cast;
 use crate::ufunc::reduction::{Fold, Initial, fold, fold_all, reduction_mask, reduction_out, result};
 use crate::ufunc::resolve::loop_for;
 use crate::{convert, provenance};
@@ -84,6 +85,11 @@ fn division_type(sum: DType, divisor: &Divisor) -> DType {
 /// `total / divisor` in `dtype` (an unsafe cast, as NumPy's), into `out` or a new array.
 /// `total` may have its reduced axes as extents of 1 that `out` lacks only if the divisor is one number.
 fn quotient(py: Python<'_>, total: &Array, divisor: &Divisor, dtype: DType, out: Option<Array>) -> Native<Array> {
+    // A number is cast to a whole one in a step of its own, with warnings of its own.
+    if dtype.is_integer() && out.is_none() && total.view.ndim() == 0 {
+        let wide = quotient(py, total, divisor, DType::F64, None)?;
+        return Ok(cast(py, wide, dtype)?);
+    }
     let weak = match divisor {
         Divisor::Same(_) => ArgType::WeakFloat,
         Divisor::Each(n) => ArgType::Strong(n.view.dtype),
@@ -109,7 +115,11 @@ fn quotient(py: Python<'_>, total: &Array, divisor: &Divisor, dtype: DType, out:
     let op = MapOp::Scalar { op: ScalarOp::Divide, lp };
     let flags = record::map(op, &[Operand::Array(total), second], &[&array], None, || watch.here());
     // NumPy's numbers divide by a count as arrays do, but for those that are Python's.
-    let is_number = array.view.ndim() == 0 && matches!(total.view.dtype, DType::F64 | DType::C128);
+    let of_numbers = match total.view.dtype {
+        DType::F64 | DType::C128 => true,
+        d => d.is_integer() && d != DType::U64,
+    };
+    let is_number = array.view.ndim() == 0 && of_numbers;
     let name = if is_number { "scalar divide" } else { "divide" };
     watch.finish(flags.map_err(|e| failed(py, e))?, name, &array)?;
     Ok(array)

@@ -29,7 +29,8 @@ pub fn axis(py: Python<'_>, value: &Bound<'_, PyAny>, ndim: usize) -> Native<usi
     if value.is_instance_of::<PyBool>() {
         return Err(Stop::ToNumpy);
     }
-    let i: isize = value.extract().map_err(|_| Stop::ToNumpy)?;
+    // NumPy has words of its own for what is no int of C's.
+    let i = value.extract::<i32>().map_err(|_| Stop::ToNumpy)? as isize;
     let at = if i < 0 { i + ndim as isize } else { i };
     if at < 0 || at >= ndim as isize { Err(Stop::Raise(errors::axis_error(py, i, ndim))) } else { Ok(at as usize) }
 }
@@ -52,6 +53,17 @@ pub fn axes(py: Python<'_>, value: Option<&Bound<'_, PyAny>>, ndim: usize) -> Na
         return Ok(SmallVec::new());
     }
     Ok(SmallVec::from_elem(axis(py, value, ndim)?, 1))
+}
+
+/// `axes`, beside other arguments: where one of these may be wrong, too, NumPy knows which it names first.
+pub fn axes_beside(
+    py: Python<'_>,
+    value: Option<&Bound<'_, PyAny>>,
+    ndim: usize,
+    others: &[&Bound1<'_>],
+) -> Native<Axes> {
+    let alone = || others.iter().all(|other| given(other).is_none());
+    axes(py, value, ndim).map_err(|stop| if alone() { stop } else { Stop::ToNumpy })
 }
 
 /// Like `axes`, where even scalars allow no axis.

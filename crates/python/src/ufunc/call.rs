@@ -262,10 +262,11 @@ pub fn call_full<'py>(
     check_exponent(py, op, lp_types.ins()[0], &ins)?;
     kw.warn_uninitialised(py)?;
     let mut arrays: SmallVec<[Array; 2]> = SmallVec::new();
+    // New results lie as the inputs, the mask and the given results do, as far as these agree.
     for (given, &dtype) in outs.iter().zip(lp_types.outs()) {
         arrays.push(match given {
             Some(a) => a.clone(),
-            None => new_result(py, dtype, &shape, &in_arrays, kw.order)?,
+            None => new_result(py, dtype, &shape, &all, kw.order)?,
         });
     }
     let watch = Watch::new(py);
@@ -291,6 +292,8 @@ fn check_input_casts(types: &[ArgType], want: &[DType], kw: &Keywords<'_>) -> Na
     let allowed = types.iter().zip(want).all(|(t, &w)| match t {
         ArgType::Strong(d) => can_cast(*d, w, kw.casting),
         _ if matches!(kw.casting, Casting::No | Casting::Equiv) => false,
+        // Alone, a number of Python's has the type it has in an array.
+        weak if types.len() == 1 => can_cast(weak_dtype(*weak, None), w, kw.casting),
         weak => w != DType::Bool || can_cast(weak_dtype(*weak, None), w, kw.casting),
     });
     if allowed { Ok(()) } else { Err(Stop::ToNumpy) }
@@ -307,6 +310,11 @@ fn writeable_output(out: &Bound<'_, handle::NdArray>, dtype: DType, kw: &Keyword
 
 /// `out = op(*ins)` in place, as an in-place operator does it.
 pub fn compute_into(py: Python<'_>, op: ScalarOp, ins: &[Input<'_>], out: &Array) -> Native<()> {
+    compute_into_named(py, op, ins, out, op.name())
+}
+
+/// `compute_into`, with the name that floating-point warnings give the operation.
+pub fn compute_into_named(py: Python<'_>, op: ScalarOp, ins: &[Input<'_>], out: &Array, name: &str) -> Native<()> {
     let types: Types = ins.iter().map(Input::arg_type).collect();
     let lp = loop_for(op, &types).ok_or(Stop::ToNumpy)?;
     let lp_types = &op.loops()[lp as usize];
@@ -320,7 +328,7 @@ pub fn compute_into(py: Python<'_>, op: ScalarOp, ins: &[Input<'_>], out: &Array
         }
         let mut out = out.clone();
         errors::resolve(py, &mut out)?;
-        return compute_into(py, op, &sized, &out);
+        return compute_into_named(py, op, &sized, &out, name);
     }
     if !can_cast(lp_types.outs()[0], out.view.dtype, Casting::SameKind) || common_shape(&arrays)? != out.view.shape {
         return Err(Stop::ToNumpy);
@@ -329,5 +337,5 @@ pub fn compute_into(py: Python<'_>, op: ScalarOp, ins: &[Input<'_>], out: &Array
     check_exponent(py, op, lp_types.ins()[0], ins)?;
     let watch = Watch::new(py);
     let flags = record::map(map_op, &operands, &[out], None, || watch.here());
-    Ok(watch.finish(flags.map_err(|e| failed(py, e))?, op.name(), out)?)
+    Ok(watch.finish(flags.map_err(|e| failed(py, e))?, name, out)?)
 }

@@ -1,7 +1,7 @@
 //! Matrix products: the generalised ufuncs `matmul`, `vecdot`, `matvec`, `vecmat`, and `dot` and its relatives.
 
 use super::arguments::{bind, given};
-use super::call::compute;
+use super::call::{compute, compute_into_named, compute_named};
 use super::input::{Input, Native, Stop, failed};
 use super::keywords::outputs;
 use super::{fallback, methods};
@@ -85,7 +85,21 @@ pub fn cast(py: Python<'_>, a: Array, dtype: DType) -> PyResult<Array> {
     if a.view.dtype == dtype {
         return Ok(a);
     }
-    index::cast(py, &a, dtype)
+    // What is spread over an axis is cast once, and stays spread: results lie as they would without the cast.
+    let mut once = a.view.clone();
+    for (extent, &step) in once.shape.iter_mut().zip(&a.view.strides) {
+        if step == 0 && *extent > 1 {
+            *extent = 1;
+        }
+    }
+    if a.symbol().is_some() || once.shape == a.view.shape {
+        return index::cast(py, &a, dtype);
+    }
+    let made = index::cast(py, &a.with_view(once), dtype)?;
+    Ok(match made.view.broadcast_to(&a.view.shape) {
+        Some(spread) => made.with_view(spread),
+        None => made,
+    })
 }
 
 /// The operand of a loop in `dtype`. A cast that may lose more than places is a step of its own, for its warnings are.
@@ -175,7 +189,18 @@ fn dot_arrays(py: Python<'_>, a: Array, b: Array, target: Option<Array>) -> Nati
         if target.is_some() {
             return Err(Stop::ToNumpy);
         }
-        return compute(py, ScalarOp::Multiply, &[Input::Array(a), Input::Array(b)]);
+        let whole = if na == 0 { &b } else { &a };
+        let (shape, unknown) = (whole.view.shape.clone(), whole.symbol().is_some());
+        let ins = [Input::Array(a), Input::Array(b)];
+        // To NumPy only these are products of its own, in C order whatever the order of the factor.
+        if !matches!(dtype, DType::F32 | DType::F64 | DType::C64 | DType::C128) {
+            return compute(py, ScalarOp::Multiply, &ins);
+        }
+        if unknown {
+            return compute_named(py, ScalarOp::Multiply, &ins, "dot");
+        }
+        let out = record::empty(dtype, &shape, Order::C, || provenance::here(py)).map_err(|e| failed(py, e))?;
+        return compute_into_named(py, ScalarOp::Multiply, &ins, &out, "dot").map(|()| out);
     }
     let k_axis = nb.saturating_sub(2);
     if a.view.shape[na - 1] != b.view.shape[k_axis] {

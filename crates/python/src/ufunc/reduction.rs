@@ -1,7 +1,12 @@
 //! `ufunc.reduce`: folding an array over axes.
 
+<<<<<<< HEAD
 use super::arguments::{Axes, axes, bind, flag, given, is_no_value};
 use super::call::{compute, refuse_negative_powers};
+=======
+use super::arguments::{Axes, axes_beside, bind, flag, given, is_no_value};
+use super::call::refuse_negative_powers;
+>>>>>>> h3
 use super::input::{Input, Native, Stop, failed};
 use super::keywords::{mask, outputs};
 use super::products::cast;
@@ -345,7 +350,7 @@ pub fn reduce_method<'py>(
     let input = fold_input(op, &array)?;
     let ndim = input.view.ndim();
     let axes = match &axis {
-        Some(a) => axes(py, Some(a), ndim)?,
+        Some(a) => axes_beside(py, Some(a), ndim, &[&dtype, &out, &keepdims, &start, &place])?,
         None => (0..ndim.min(1)).collect(),
     };
     let f = Fold {
