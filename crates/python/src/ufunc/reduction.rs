@@ -1,12 +1,7 @@
 //! `ufunc.reduce`: folding an array over axes.
 
-<<<<<<< HEAD
-use super::arguments::{Axes, axes, bind, flag, given, is_no_value};
-use super::call::{compute, refuse_negative_powers};
-=======
 use super::arguments::{Axes, axes_beside, bind, flag, given, is_no_value};
-use super::call::refuse_negative_powers;
->>>>>>> h3
+use super::call::{compute, refuse_negative_powers};
 use super::input::{Input, Native, Stop, failed};
 use super::keywords::{mask, outputs};
 use super::products::cast;
