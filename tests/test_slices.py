@@ -107,7 +107,8 @@ def run(text: str, module, shape: tuple[int, ...]) -> list:
     ["x[i : i + w] = x[i : i + w] + 1", "x[i : i + w] += 1", "t = x[i : i + w] * 2; x[i : i + w] = x[i : i + w] + t"],
 )
 def test_slices_that_begin_in_the_one_before_stay_apart(shape, width, line):
-    # One row further is also as many elements further as a row has: joined along it, rows would be written by two at once.
+    # One row further is also as many elements further as a row has: joined along it, rows would be written by two at
+    # once.
     x, expected = (
         np.arange(float(numpy.prod(shape))).reshape(shape),
         numpy.arange(float(numpy.prod(shape))).reshape(shape),
