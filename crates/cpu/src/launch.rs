@@ -35,9 +35,11 @@ const CHUNK: usize = 1 << 16;
 const PARTIAL_VALUES: usize = 1 << 17;
 /// Most accumulators of an outer reduction that a tile keeps.
 const ACCUMULATORS: usize = 8192;
-/// Results from which on an outer reduction is cut along them alone, and into how many tiles at least.
+/// Results from which on an outer reduction is cut along them alone, into how many tiles for each thread, and the most
+/// bytes of accumulators that a tile has then: rows are read in pieces as long as that.
 const MANY_COLUMNS: usize = 1 << 16;
-const TILES: usize = 32;
+const TILES: usize = 4;
+const ACCUMULATED: usize = 64 << 10;
 /// Elements of a tile of short rows that are folded each: read column by column, they stay in the cache.
 const CACHED: usize = 48 << 10;
 /// Accumulators over short rows, several of which are combined at once; fixed, so that sums do not depend on the kernel.
@@ -142,7 +144,10 @@ impl Launch {
             let most_columns = match along {
                 true => (CACHED / away.size.max(1)).clamp(BLOCK, ACCUMULATORS),
                 // Enough columns for all threads: then chunks would only be more to write and to read again.
-                false if kept.size >= MANY_COLUMNS => (kept.size / TILES).clamp(BLOCK, ACCUMULATORS),
+                false if kept.size >= MANY_COLUMNS => {
+                    let widest = compiled.kernel.targets.iter().map(|t| t.dtype().size()).max().unwrap_or(1);
+                    (kept.size / (workers.max(1) * TILES)).clamp(BLOCK, ACCUMULATED / widest)
+                }
                 false => ACCUMULATORS,
             };
             let columns = kept.size.clamp(1, most_columns);
