@@ -40,7 +40,7 @@ MORE = {
         for _ in range(3):
             c = a + 1.0; d = a * c - b[:10]; e = b[::2].sum(); f = np.sqrt(abs(d)); a[2:5] = f[0]; g = a[3] > 0.5
             if g or float(e) > 0: b[a[0] < b] += 1
-        float(np.maximum(a * 0.5, c).sum()); np.asarray([1.5, 2.0])
+        float(np.maximum(a * 0.5, c).sum()); np.asarray([1.5, 2.0]); isinstance(c, (tuple, list)) or len(c)
         h = np.zeros((3, 4)); h[1] = 2; h.T.reshape(-1); np.arange(5).max(); np.ones(3, dtype="i4") @ np.arange(3)
     """,
     "tall": """
