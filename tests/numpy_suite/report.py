@@ -172,6 +172,7 @@ DIFFERENCES = """\
 - Stacks of matrices in Fortran order: what `det`, `slogdet`, `inv`, `solve`, `qr`, `eigvals` and `pinv` make of them
   lies in C order; so do `kron`, the views of `einsum`, and quantiles that leave out NaN.
 - `einsum(..., optimize=True)` adds booleans up as numbers where NumPy first takes whether any of them is true.
+- `x.real = v` and `x.imag = v` cast `v` whatever it is, as NumPy 2.4 does; 2.5 refuses what an assignment refuses.
 - Of equal indices the last one in the order of the index array wins; NumPy goes through index arrays that all lie the
   other way round from their end.
 - A weight that is NaN spoils its own bin of a `histogram`; NumPy adds them up first, and those behind it are NaN, too.
