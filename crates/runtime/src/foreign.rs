@@ -20,18 +20,18 @@ pub unsafe fn store_over(
     owner: Box<dyn Send + Sync>,
     at: impl FnOnce() -> Provenance,
 ) -> (Arc<Store>, usize) {
-    let mut seen = SEEN.lock();
+    // Looked at without the lock: one that goes meanwhile may run code of its owner's, which may come here.
+    let live: Vec<Arc<Store>> = SEEN.lock().iter().filter_map(Weak::upgrade).collect();
     // Whoever keeps the known store alive keeps the memory under it, so this owner may go.
-    if let Some(known) = seen.iter().filter_map(Weak::upgrade).find_map(|s| begins_at(&s, ptr, nbytes).map(|k| (s, k)))
-    {
-        drop(seen);
+    if let Some(known) = live.iter().find_map(|s| begins_at(s, ptr, nbytes).map(|before| (s.clone(), before))) {
         return known;
-    }
-    if seen.len() == seen.capacity() {
-        seen.retain(|s| s.strong_count() > 0);
     }
     let store = Arc::new(Store::adopt(ptr, nbytes, owner, at()));
     store.exposed.store(1, Ordering::Release);
+    let mut seen = SEEN.lock();
+    if seen.len() == seen.capacity() {
+        seen.retain(|s| s.strong_count() > 0);
+    }
     seen.push(Arc::downgrade(&store));
     (store, 0)
 }
