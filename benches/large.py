@@ -216,7 +216,7 @@ def pca(np, rng):
     def run():
         c = x - x.mean(0)
         cov = c.T @ c / (len(x) - 1)
-        w, v = np.linalg.eigh(cov)
+        _w, v = np.linalg.eigh(cov)
         return np.abs(c @ v[:, -3:])
 
     return run

@@ -55,6 +55,7 @@ from ._creation import (
 )
 from ._fallback import FallbackWarning, set_fallback_warnings
 from ._files import frombuffer, fromfile, load, memmap, save, savez, savez_compressed
+from ._grids import c_, mgrid, ogrid, r_
 from ._indexing import (
     argwhere,
     clip,
@@ -75,7 +76,7 @@ from ._indexing import (
     take_along_axis,
     where,
 )
-from ._iteration import broadcast, c_, mgrid, ndenumerate, nditer, ogrid, r_
+from ._iteration import broadcast, ndenumerate, nditer
 from ._joining import (
     append,
     block,

@@ -591,8 +591,13 @@ def indices(dimensions: Any, dtype: Any = int, sparse: bool = False) -> Any:
         if any(is_truth(n) for n in dimensions):
             raise Unsupported("an error that NumPy words")
         dimensions = tuple(whole(n) for n in dimensions)
-    if not sparse and dtype is int and math.prod(dimensions) <= FEW and builtins.all(n > 0 for n in dimensions):
-        return _core.adopt_numpy(numpy.indices(dimensions))
+    if (
+        not sparse
+        and dtype in (int, float)
+        and math.prod(dimensions) <= FEW
+        and builtins.all(n > 0 for n in dimensions)
+    ):
+        return _core.adopt_numpy(numpy.indices(dimensions, dtype))
     ndim = len(dimensions)
     ranges = [
         arange(size, dtype=dtype).reshape((1,) * i + (-1,) + (1,) * (ndim - i - 1)) for i, size in enumerate(dimensions)
@@ -642,7 +647,11 @@ def _window(count: Any) -> tuple[float, ndarray]:
 def _taper(function: Callable[[float, ndarray], Any]) -> Callable[[Any], Any]:
     """A window function of M points: empty below one, a single one at one."""
 
+    few: Callable[[int], Any] = getattr(numpy, function.__name__)
+
     def window(M: Any) -> Any:
+        if type(M) is int and M <= FEW:
+            return _core.adopt_numpy(few(M))
         size, n = _window(M)
         if size < 1:
             return empty(0, dtype=numpy.result_type(size, 0.0))

@@ -264,6 +264,8 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = NoValue, append: Any
 
 @native
 def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
+    if to_end is None and to_begin is None and type(ary) is ndarray and ary.ndim == 1:
+        return _core.subtract(ary[1:], ary[:-1])
     a = operand(ary).ravel()
     edges = [None if e is None else operand(e).ravel() for e in (to_begin, to_end)]
     for name, edge in zip(("to_begin", "to_end"), edges):

@@ -1,4 +1,4 @@
-"""Objects of NumPy's that go through arrays when they are iterated, called, indexed or built."""
+"""Objects of NumPy's that go through arrays when they are iterated."""
 
 from __future__ import annotations
 
@@ -119,33 +119,3 @@ class broadcast:
 
     def __iter__(self) -> broadcast:
         return self
-
-
-class Indexed:
-    """`r_`, `c_`, `mgrid`, `ogrid`: NumPy's object, its results ours."""
-
-    def __init__(self, original: Any, name: str) -> None:
-        self._original, self._name = original, name
-        self._makes_columns = original is numpy.c_
-        self.__doc__ = original.__doc__
-
-    def __getitem__(self, key: Any) -> Any:
-        if (
-            type(key) is slice
-            and not self._makes_columns
-            and type(key.start) is type(key.stop) is int
-            and key.step is None
-        ):
-            made = _core.arange_ints(key.start, key.stop, 1) if key.start < key.stop else None
-            if made is not None:
-                return made
-        return on_host(self._original.__getitem__, self._name, (key,), {})
-
-    def __len__(self) -> int:
-        return 0
-
-
-r_ = Indexed(numpy.r_, "r_")
-c_ = Indexed(numpy.c_, "c_")
-mgrid = Indexed(numpy.mgrid, "")
-ogrid = Indexed(numpy.ogrid, "")

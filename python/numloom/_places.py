@@ -83,7 +83,8 @@ def unravel_index(indices: Any, shape: Any, order: str = "C") -> Any:
     at = _integers(indices)
     sizes = tuple(shape) if numpy.iterable(shape) else (shape,)
     sizes = tuple(whole(size) for size in sizes)
-    if not sizes or (at.size and _outside(at, math.prod(sizes))):
+    all_places = math.prod(sizes)
+    if not sizes or all_places > numpy.iinfo(numpy.intp).max or (at.size and _outside(at, all_places)):
         raise Unsupported("an error that NumPy words")
     made: list[Any] = [None] * len(sizes)
     slowest, *others = _axes(len(sizes), order)

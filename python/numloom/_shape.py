@@ -143,8 +143,11 @@ def broadcast_to(array: Any, shape: Any, subok: bool = False) -> Any:
 
 @native
 def broadcast_arrays(*args: Any, subok: bool = False) -> Any:
-    arrays = [operand(arg) for arg in args]
-    shape = numpy.broadcast_shapes(*[a.shape for a in arrays])
+    arrays = [arg if type(arg) is ndarray else operand(arg) for arg in args]
+    shapes = [a.shape for a in arrays]
+    if shapes and shapes.count(shapes[0]) == len(shapes):
+        return tuple(arrays)
+    shape = numpy.broadcast_shapes(*shapes)
     return tuple(a if a.shape == shape else _core.broadcast_to(a, shape) for a in arrays)
 
 

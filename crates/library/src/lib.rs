@@ -71,7 +71,7 @@ pub use order::{distinct_few, lex_places_few, median_few, places_few, quantile_f
 pub use pack::{CountTrue, Nonzero, Pack, Unpack};
 pub use product::Product;
 pub use reduce_left::ReduceLeft;
-pub use reduceat::ReduceAt;
+pub use reduceat::{ReduceAt, reduce_stretches};
 pub use repeat::Repeat;
 pub use run::{Room, Run};
 pub use scan::{Accumulate, scan_few};

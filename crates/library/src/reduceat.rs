@@ -2,6 +2,7 @@
 
 use crate::element::{Element, read_run};
 use crate::fold::{Combine, Fold, with_fold};
+use crate::run::Run;
 use crate::scan::fold_run;
 use crate::walk::{Walk, ensure, ensure_operands, piece, pieces, without};
 use crate::{Args, LibraryError, LibraryOp, RawView};
@@ -129,6 +130,27 @@ impl ReduceAt {
             }
         }
     }
+}
+
+/// The same for a few elements of a line: false where an index lies outside.
+///
+/// # Safety
+/// `x` is readable memory of `dtype`, which the fold fits, and `to` has room for an element for each index.
+pub unsafe fn reduce_stretches(fold: &Fold, dtype: DType, x: Run, starts: &[i64], to: *mut u8) -> bool {
+    if starts.iter().any(|&i| i < 0 || i as usize >= x.len) {
+        return false;
+    }
+    let in_order = fold.in_order(dtype);
+    with_fold!(*fold, dtype, T, f => {
+        for (k, &start) in starts.iter().enumerate() {
+            let start = start as usize;
+            let end = starts.get(k + 1).map_or(x.len, |&i| i as usize);
+            let n = end.max(start + 1) - start;
+            let value = fold_run::<T, _>(f, dtype, x.ptr.offset(start as isize * x.step), x.step, n, in_order);
+            to.cast::<T>().add(k).write_unaligned(value);
+        }
+    });
+    true
 }
 
 impl LibraryOp for ReduceAt {

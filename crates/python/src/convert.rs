@@ -315,7 +315,14 @@ const COPIED: usize = 1024;
 /// `own_numpy_held` as an object. It is a view of what it shares memory with, and read-only where NumPy's array is.
 pub fn own_handle(obj: &Bound<'_, PyAny>, held: isize) -> PyResult<Py<PyAny>> {
     let py = obj.py();
-    let writeable = api(py).describe(obj)?.writeable;
+    let Foreign { writeable, owns_data, .. } = api(py).describe(obj)?;
+    if writeable
+        && owns_data
+        && references(obj) <= held
+        && let Some(copy) = small_copy(obj).filter(|copy| copy.view.nbytes() <= COPIED)
+    {
+        return handle::wrap(py, copy);
+    }
     let (array, shared) = take_over(obj, held)?;
     let viewed = api(py).base(obj).filter(|b| shared && !b.is_exact_instance_of::<Exporter>());
     let base = if writeable { viewed } else { viewed.or_else(|| Some(obj.clone())) };

@@ -329,9 +329,9 @@ fn from_numpy(array: &Bound<'_, PyAny>, copy: bool) -> PyResult<Py<PyAny>> {
 #[pyfunction]
 fn adopt_numpy(array: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
     convert::expect_numpy(array)?;
-    let py = array.py();
     // Two variables on the way here and the argument itself; newer interpreters do not count all of them.
-    let held = if py.version_info() >= (3, 14) { 1 } else { 3 };
+    // SAFETY: a number of the interpreter's that stays as it is.
+    let held = if unsafe { pyo3::ffi::Py_Version } >= 0x030e_0000 { 1 } else { 3 };
     convert::own_handle(array, held)
 }
 

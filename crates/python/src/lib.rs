@@ -56,6 +56,7 @@ mod short_elements;
 mod short_making;
 mod short_numbers;
 mod short_order;
+mod short_places;
 mod short_truths;
 mod slots;
 mod sorting;

@@ -479,6 +479,26 @@ pub fn scan(py: Python<'_>, op: ScalarOp, a: &Array) -> Option<PyResult<Py<PyAny
     Some(fperr::check(py, flags, "accumulate").and_then(|()| handle::wrap(py, made)))
 }
 
+/// `op.reduceat(x, indices)` of a small line.
+pub fn stretches(op: ScalarOp, x: &Bound<'_, PyAny>, indices: &Bound<'_, PyAny>) -> Option<PyResult<Py<PyAny>>> {
+    if op.nin() != 2 || op.nout() != 1 {
+        return None;
+    }
+    // Reading a list may run Python code, so it comes before the arrays.
+    let listed = quick_index::listed(indices);
+    // SAFETY: as in `binary`.
+    let (a, given) = unsafe { (&peek(x)?.array, peek(indices)) };
+    let starts = given.map(|given| &given.array).or(listed.as_ref())?;
+    let lp = scan_loop(op, a.view.dtype, None, None)?;
+    let fold = library_fold(op, lp);
+    // Other loops are asked about their operands first, and other types are cast.
+    if matches!(fold, Fold::Call(_)) || op.loops()[lp as usize].outs()[0] != a.view.dtype {
+        return None;
+    }
+    let (made, flags) = record::reduce_stretches_small(&fold, a, starts)?;
+    Some(fperr::check(x.py(), flags, "reduceat").and_then(|()| handle::wrap(x.py(), made)))
+}
+
 /// `op.at(x, index, value)` of a small line, dense indices, and values of the line's own type.
 pub fn update(
     op: ScalarOp,

@@ -7,7 +7,7 @@ use crate::slots::{answer, definition, held, positional, tried};
 use crate::{linalg, lists, object};
 use crate::{short_axes as axes, short_changing as changing, short_elements as elements};
 use crate::{short_making as making, short_numbers as numbers};
-use crate::{short_order as order, short_truths as truths};
+use crate::{short_order as order, short_places as places, short_truths as truths};
 use numloom_ir::{Value, View};
 use numloom_library::Run;
 use numloom_runtime::Array;
@@ -28,6 +28,8 @@ pub enum Made {
     Value(Value),
     /// The only member of a tuple.
     Alone(Array),
+    /// The members of a tuple.
+    Several(Vec<Array>),
     /// The call has changed an argument, and answers `None`.
     Nothing,
     /// A view of an object that is exactly our class.
@@ -46,6 +48,11 @@ impl Made {
                 let of = unsafe { held(py, of).cast_unchecked::<NdArray>() };
                 let contents = unsafe { ours(of.as_ptr()) }.ok_or_else(|| PyTypeError::new_err("not an ndarray"))?;
                 handle::wrap_changed(py, &of, contents, |own| *own = view)
+            }
+            Made::Several(all) => {
+                let all =
+                    all.into_iter().map(|a| handle::wrap(py, a)).collect::<PyResult<SmallVec<[Py<PyAny>; 4]>>>()?;
+                Ok(PyTuple::new(py, all)?.into_any().unbind())
             }
             Made::Alone(a) => Ok(PyTuple::new(py, [handle::wrap(py, a)?])?.into_any().unbind()),
         }
@@ -216,10 +223,13 @@ short_ways! {
     "around" elements::round;
     "isposinf" elements::isposinf;
     "isneginf" elements::isneginf;
+    "choose" elements::choose;
     "moveaxis" axes::moveaxis;
     "rollaxis" axes::rollaxis;
     "asfortranarray" axes::asfortranarray;
     "packbits" truths::packbits;
+    "ravel_multi_index" places::ravel_multi_index;
+    "unravel_index" places::unravel_index;
     "unpackbits" truths::unpackbits;
     "put" changing::put;
     "place" changing::place;

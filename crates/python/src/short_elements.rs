@@ -4,6 +4,7 @@ use crate::short::{Given, Made, int_or, near};
 use numloom_ir::DType;
 use numloom_runtime::record::{self, Near};
 use pyo3::ffi;
+use smallvec::SmallVec;
 
 /// The elements of a small dense array become those of another of `dtype`; nothing that has no axes, which is a scalar
 /// then. `None` where `f` refuses one of them.
@@ -22,6 +23,9 @@ unsafe fn each<T: Copy, U>(
     }
     Some(Made::Array(made))
 }
+
+/// As many as NumPy takes.
+const MOST_CHOICES: usize = 60;
 
 /// Decimals whose power of ten a single holds.
 const MOST_DECIMALS: isize = 8;
@@ -77,4 +81,41 @@ pub unsafe fn byteswap(given: &Given) -> Option<Made> {
         8 => each("byteswap", &a, dtype, |x: u64| Some(x.swap_bytes())),
         _ => None,
     }
+}
+
+/// The items of a list or tuple.
+unsafe fn items(object: *mut ffi::PyObject) -> Option<SmallVec<[*mut ffi::PyObject; 8]>> {
+    if object.is_null() {
+        None
+    } else if ffi::PyList_CheckExact(object) != 0 {
+        Some((0..ffi::PyList_Size(object)).map(|i| ffi::PyList_GetItem(object, i)).collect())
+    } else if ffi::PyTuple_CheckExact(object) != 0 {
+        Some((0..ffi::PyTuple_Size(object)).map(|i| ffi::PyTuple_GetItem(object, i)).collect())
+    } else {
+        None
+    }
+}
+
+/// Choices of one type and of the places' shape, all of them dense.
+pub unsafe fn choose(given: &Given) -> Option<Made> {
+    let _still = record::still();
+    let [a, choices] = given.bind([c"a", c"choices"])?;
+    let (a, choices) = (near(a).filter(Near::is_dense)?, items(choices)?);
+    let choices = choices.into_iter().map(|c| near(c)).collect::<Option<SmallVec<[Near; 8]>>>()?;
+    let dtype = choices.first()?.view.dtype;
+    let alike = |c: &Near| c.view.dtype == dtype && c.view.shape == a.view.shape && c.is_dense();
+    if choices.len() < 2 || choices.len() > MOST_CHOICES || a.view.ndim() == 0 || !choices.iter().all(alike) {
+        return None;
+    }
+    let place = |i: usize| match a.view.dtype {
+        DType::Bool => Some(a.ptr.add(i).read() as usize),
+        DType::I64 => usize::try_from(a.ptr.cast::<i64>().add(i).read_unaligned()).ok(),
+        _ => None,
+    };
+    let (made, to) = record::to_fill("choose", dtype, a.view.shape.clone())?;
+    for i in 0..a.view.size() {
+        let from = choices.get(place(i)?)?;
+        std::ptr::copy_nonoverlapping(from.ptr.add(i * dtype.size()), to.add(i * dtype.size()), dtype.size());
+    }
+    Some(Made::Array(made))
 }

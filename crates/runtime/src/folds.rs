@@ -2,9 +2,11 @@
 //! the axis that `goes_along` says.
 
 use crate::array::Array;
+use crate::boxes;
 use crate::error::ExecError;
-use crate::inline::{dense_run, in_blocks, is_dense};
+use crate::inline::{SMALL, dense_run, in_blocks, is_dense};
 use crate::lines::{self, slot};
+use crate::lower::identity_value;
 use crate::node;
 use crate::operation::Operation;
 use crate::plan::{self, TaskWork};
@@ -131,14 +133,43 @@ fn matrices(shape: &[usize], axes: &[usize]) -> Option<(usize, usize, usize)> {
     Some(if behind == 1 { (1, before, folded) } else { (before, folded, behind) })
 }
 
+/// The elements of a small array in another type, with what folds to nothing where a mask says so.
+fn prepared(op: ScalarOp, input: &Array, dtype: DType, mask: Option<&Array>, flags: &mut u8) -> Option<*const u8> {
+    let (own, shape, n) = (input.view.dtype, &input.view.shape, input.view.size());
+    if n > SMALL {
+        return None;
+    }
+    let mut run = lines::run(input, own, shape, 0).filter(|run| run.step > 0)?;
+    if own != dtype {
+        // SAFETY: `n` elements, not more than a block.
+        unsafe {
+            fp_clear();
+            run = boxes::cast(run, own, dtype, n, 0, flags);
+            *flags |= fp_status();
+        }
+    }
+    let Some(mask) = mask else { return Some(run.ptr) };
+    let chosen = dense_run(mask, DType::Bool, shape).filter(|m| m.step > 0)?;
+    let (nothing, size, to) = (identity_value(op, dtype)?, dtype.size(), slot(1));
+    // SAFETY: `n` elements and as many truths; a slot has room for a block of any type.
+    unsafe {
+        for i in 0..n {
+            let from = if *chosen.ptr.add(i) != 0 { run.ptr.add(i * size) } else { nothing.bytes.as_ptr() };
+            std::ptr::copy_nonoverlapping(from, to.add(i * size), size);
+        }
+    }
+    Some(to)
+}
+
 /// A whole dense array or line that is there folded to one value, or a dense one along axes that lie side by side. `None`
-/// for others.
+/// for others. What is small and whole may be masked, or of another type.
 pub fn fold_dense(
     op: ScalarOp,
     lp: u8,
     input: &Array,
     axes: &[usize],
     out: &Array,
+    mask: Option<&Array>,
     initial: Option<Value>,
 ) -> Option<Result<u8>> {
     let _still = spill::inline();
@@ -149,9 +180,11 @@ pub fn fold_dense(
         (_, DType::F32) if view.dtype == DType::F16 && whole && n <= GRANULE && initial.is_none() => (lp, DType::F16),
         other => other,
     };
-    if view.dtype != dtype || out.view.dtype != dtype || n == 0 || n > CHUNK || base.is_null() {
+    let as_it_is = view.dtype == dtype && mask.is_none();
+    if !(as_it_is || whole) || out.view.dtype != dtype || n == 0 || n > CHUNK || base.is_null() {
         return None;
     }
+    let mut cast_flags = 0;
     // All of an array is one row.
     let (many, rows, columns, along_rows) = if whole {
         (1, 1, n, true)
@@ -164,6 +197,7 @@ pub fn fold_dense(
         (many, rows, columns, behind == 1)
     };
     let from = match is_dense(view) {
+        _ if !as_it_is => prepared(op, input, dtype, mask, &mut cast_flags)?,
         // SAFETY: a view's offset lies inside its store.
         true => unsafe { base.add(view.offset).cast_const() },
         false if whole => lines::copied(input, dtype, &view.shape, 0)?.ptr,
@@ -180,7 +214,7 @@ pub fn fold_dense(
     let flags = unsafe {
         let to = to.add(out.view.offset);
         fp_clear();
-        let mut flags = 0;
+        let mut flags = cast_flags;
         if along_rows {
             flags |= matrix(0).fold_rows(to);
         } else {

@@ -277,7 +277,7 @@ pub fn is_large(a: &Array) -> bool {
 pub use crate::folds::sum_of_squares;
 pub use crate::near::{Filled, Near, changed, laid_out, near, near_enough, there, to_change, to_fill};
 pub use crate::pairs::map_pair;
-pub use crate::scans::{scan_small, update_small};
+pub use crate::scans::{reduce_stretches_small, scan_small, update_small};
 pub use crate::small::{
     count_small, dot, extreme_place, extreme_places, new_of, new_small, product, small_room, stack_small, truth,
     write_small,
@@ -408,9 +408,7 @@ pub fn reduce(
         if out.view.size() == 1 {
             prompt::value();
         }
-        if mask.is_none()
-            && let Some(done) = folds::fold_dense(op, lp, input, axes, out, initial)
-        {
+        if let Some(done) = folds::fold_dense(op, lp, input, axes, out, mask, initial) {
             return done;
         }
         return folds::run_planned(inline::operation(kind, &ins, &[out], mask, Provenance::default()));

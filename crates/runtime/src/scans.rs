@@ -9,7 +9,7 @@ use crate::small::is_small;
 use crate::{spill, stats};
 use numloom_ir::view::Order;
 use numloom_ir::{DType, ScalarOp, View};
-use numloom_library::Fold;
+use numloom_library::{Fold, Run};
 use numloom_loops::{In, block_fn, fp_clear, fp_status};
 use std::sync::Arc;
 
@@ -36,6 +36,29 @@ pub fn scan_small(fold: &Fold, a: &Array, dtype: DType) -> Option<(Array, u8)> {
     }
     stats::count_inline("accumulate");
     Some((Array::first(store, View::dense(dtype, &[n], Order::C)), flags))
+}
+
+/// The folds of a line's elements from each start to the next, and the floating-point flags they raised.
+pub fn reduce_stretches_small(fold: &Fold, a: &Array, starts: &Array) -> Option<(Array, u8)> {
+    let _still = spill::inline();
+    let (dtype, n) = (a.view.dtype, a.view.size());
+    let &[stretches] = starts.view.shape.as_slice() else { return None };
+    if a.view.ndim() != 1 || !is_small(n) || !is_small(stretches) || !fold.fits(dtype) {
+        return None;
+    }
+    let from = lines::run(a, dtype, &a.view.shape, 0)?;
+    let starts = dense_run(starts, DType::I64, &starts.view.shape).filter(|s| s.ptr.cast::<i64>().is_aligned())?;
+    let store = room(stretches, dtype)?;
+    let x = Run { ptr: from.ptr, step: dtype.size() as isize, len: n };
+    fp_clear();
+    // SAFETY: `n` elements and so many starts; the output is new and has room for as many.
+    let inside = unsafe {
+        let starts = std::slice::from_raw_parts(starts.ptr.cast(), stretches);
+        numloom_library::reduce_stretches(fold, dtype, x, starts, store.ptr())
+    };
+    let flags = if fold.raises() { fp_status() } else { 0 };
+    stats::count_inline("reduceat");
+    inside.then(|| (Array::first(store, View::dense(dtype, &[stretches], Order::C)), flags))
 }
 
 /// `x[i] = op(x[i], value)` for one index after another, of a line and dense indices that are there, all of them in bounds.

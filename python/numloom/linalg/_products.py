@@ -196,7 +196,16 @@ def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
 def multi_dot(arrays: Any, *, out: Any = None) -> Any:
     if len(arrays) < 2:
         raise ValueError("Expecting at least two arrays.")
-    factors = [operand(a) for a in arrays]
+    factors = [a if type(a) is ndarray else operand(a) for a in arrays]
+    if len(factors) == 3 and out is None and all(a.ndim == 2 for a in factors):
+        # The commonest, without a search for the best order.
+        a, b, c = factors
+        (rows, left), (right, columns) = a.shape, c.shape
+        if b.shape != (left, right):
+            raise Unsupported("an error that NumPy words")
+        if rows * right * (left + columns) < left * columns * (right + rows):
+            return _core.matmul(_core.matmul(a, b), c)
+        return _core.matmul(a, _core.matmul(b, c))
     first, last = factors[0].ndim, factors[-1].ndim
     if first == 1:
         factors[0] = factors[0][None, :]

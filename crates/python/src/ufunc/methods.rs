@@ -159,6 +159,12 @@ pub fn reduceat<'py>(
     kwargs: Option<&Bound<'py, PyDict>>,
 ) -> Native<Py<PyAny>> {
     let py = args.py();
+    if kwargs.is_none()
+        && args.len() == 2
+        && let Some(done) = quick::stretches(op, &args.get_item(0)?, &args.get_item(1)?)
+    {
+        return Ok(done?);
+    }
     let [array, indices, at, dtype, out] = bind(["array", "indices", "axis", "dtype", "out"], args, kwargs)?;
     let (Some(array), Some(indices)) = (array, indices) else { return Err(Stop::ToNumpy) };
     if op.nin() != 2 || op.nout() != 1 {
