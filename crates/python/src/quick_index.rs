@@ -209,6 +209,19 @@ fn cut(view: &mut View, start: isize, stop: isize, step: isize) {
     *stride = stride.wrapping_mul(step);
 }
 
+/// Leaves out the first axis: what begins so many bytes behind the first element.
+#[inline]
+fn row(view: &mut View, skipped: isize) {
+    view.offset = view.offset.wrapping_add_signed(skipped);
+    let rest = view.shape.len() - 1;
+    for axis in 0..rest {
+        view.shape[axis] = view.shape[axis + 1];
+        view.strides[axis] = view.strides[axis + 1];
+    }
+    view.shape.truncate(rest);
+    view.strides.truncate(rest);
+}
+
 /// `x[index]`.
 #[inline]
 pub fn get(x: &Bound<'_, NdArray>, index: &Bound<'_, PyAny>) -> Option<PyResult<Py<PyAny>>> {
@@ -231,6 +244,15 @@ pub fn get(x: &Bound<'_, NdArray>, index: &Bound<'_, PyAny>) -> Option<PyResult<
         Some(Plain::Slice { start, stop, step }) if array.view.ndim() > 0 => {
             Some(handle::wrap_changed(py, x, this, |view| cut(view, start, stop, step)))
         }
+        Some(Plain::Int(i)) if array.view.ndim() > 1 => {
+            let skipped = at(i, *array.view.shape.first()?, *array.view.strides.first()?)?;
+            Some(handle::wrap_changed(py, x, this, |view| row(view, skipped)))
+        }
+        Some(Plain::NewAxis) if array.view.ndim() == 1 => Some(handle::wrap_changed(py, x, this, |view| {
+            view.shape.insert(0, 1);
+            view.strides.insert(0, 0);
+        })),
+        Some(Plain::Ellipsis) if array.view.ndim() > 0 => Some(handle::wrap_changed(py, x, this, |_| ())),
         Some(plain) => picked(x, this, &[plain]),
         None => selected(x, array, index),
     }
@@ -441,6 +463,11 @@ fn set_plain(x: &Bound<'_, NdArray>, parts: &[Plain], value: &Bound<'_, PyAny>) 
         return false;
     }
     if let Some(at) = element_at(parts, &array.view) {
+        if array.view.dtype == DType::F64 && api(value.py()).is_double(value) {
+            // SAFETY: as in `number`.
+            let value = unsafe { ffi::PyFloat_AsDouble(value.as_ptr()) };
+            return record::write_bytes(array, at, &value.to_ne_bytes());
+        }
         return number(value, array.view.dtype).is_some_and(|v| record::write_element(array, at, &v));
     }
     let Some(part) = pick(parts, &array.view) else { return false };

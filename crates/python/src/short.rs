@@ -244,6 +244,19 @@ pub unsafe fn unless_none(object: *mut ffi::PyObject) -> *mut ffi::PyObject {
     if object == ffi::Py_None() { std::ptr::null_mut() } else { object }
 }
 
+/// The items of a list or tuple.
+pub unsafe fn items(object: *mut ffi::PyObject) -> Option<SmallVec<[*mut ffi::PyObject; 8]>> {
+    if object.is_null() {
+        None
+    } else if ffi::PyList_CheckExact(object) != 0 {
+        Some((0..ffi::PyList_Size(object)).map(|i| ffi::PyList_GetItem(object, i)).collect())
+    } else if ffi::PyTuple_CheckExact(object) != 0 {
+        Some((0..ffi::PyTuple_Size(object)).map(|i| ffi::PyTuple_GetItem(object, i)).collect())
+    } else {
+        None
+    }
+}
+
 /// The contents of an object that is exactly our class.
 #[inline]
 pub unsafe fn ours<'a>(object: *mut ffi::PyObject) -> Option<&'a NdArray> {

@@ -1,6 +1,6 @@
 //! Short ways of functions that look at every element by itself: rounded, asked for infinities, its bytes swapped.
 
-use crate::short::{Given, Made, int_or, near};
+use crate::short::{Given, Made, int_or, items, near};
 use numloom_ir::DType;
 use numloom_runtime::record::{self, Near};
 use pyo3::ffi;
@@ -80,19 +80,6 @@ pub unsafe fn byteswap(given: &Given) -> Option<Made> {
         4 => each("byteswap", &a, dtype, |x: u32| Some(x.swap_bytes())),
         8 => each("byteswap", &a, dtype, |x: u64| Some(x.swap_bytes())),
         _ => None,
-    }
-}
-
-/// The items of a list or tuple.
-unsafe fn items(object: *mut ffi::PyObject) -> Option<SmallVec<[*mut ffi::PyObject; 8]>> {
-    if object.is_null() {
-        None
-    } else if ffi::PyList_CheckExact(object) != 0 {
-        Some((0..ffi::PyList_Size(object)).map(|i| ffi::PyList_GetItem(object, i)).collect())
-    } else if ffi::PyTuple_CheckExact(object) != 0 {
-        Some((0..ffi::PyTuple_Size(object)).map(|i| ffi::PyTuple_GetItem(object, i)).collect())
-    } else {
-        None
     }
 }
 

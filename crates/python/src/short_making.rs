@@ -2,7 +2,7 @@
 
 use crate::lists;
 use crate::numpy_api::api;
-use crate::short::{Given, Made, int_or, near, near_enough, number, ours, unless_none};
+use crate::short::{Given, Made, int_or, items, near, near_enough, number, ours, unless_none};
 use crate::slots::held;
 use numloom_ir::promote::promote_all;
 use numloom_ir::{DType, Dims, Value};
@@ -219,17 +219,7 @@ impl Parts {
 
     /// The dense arrays that the items of a list or tuple become.
     unsafe fn listed(py: Python<'_>, list: *mut ffi::PyObject) -> Option<Parts> {
-        if list.is_null() {
-            return None;
-        }
-        let items: SmallVec<[*mut ffi::PyObject; 8]> = if ffi::PyList_CheckExact(list) != 0 {
-            (0..ffi::PyList_Size(list)).map(|i| ffi::PyList_GetItem(list, i)).collect()
-        } else if ffi::PyTuple_CheckExact(list) != 0 {
-            (0..ffi::PyTuple_Size(list)).map(|i| ffi::PyTuple_GetItem(list, i)).collect()
-        } else {
-            return None;
-        };
-        Parts::of(py, &items)
+        Parts::of(py, &items(list)?)
     }
 
     /// The most axes that one of them has.

@@ -478,18 +478,25 @@ pub fn read_element(a: &Array, at: isize) -> Option<Value> {
 /// Writes the element `at` bytes from the view's first; false when it cannot be written at once.
 #[inline]
 pub fn write_element(a: &Array, at: isize, v: &Value) -> bool {
+    v.dtype == a.view.dtype && write_bytes(a, at, &v.bytes[..v.dtype.size()])
+}
+
+/// As `write_element`, the bytes of a value of the view's type. They come as they are: a `Value` would be put together,
+/// and taken apart again, which takes as long as all the rest.
+#[inline]
+pub fn write_bytes(a: &Array, at: isize, bytes: &[u8]) -> bool {
     let _still = spill::inline();
     let store = &a.store;
-    if v.dtype != a.view.dtype || !store.is_idle() || store.is_away() || a.symbol().is_some() || store.is_broken() {
+    if !store.is_idle() || store.is_away() || a.symbol().is_some() || store.is_broken() {
         return false;
     }
     let Ok(p) = a.store.materialise() else { return false };
     // SAFETY: as in `read_element`; nothing recorded touches the store.
     unsafe {
         let to = p.add(a.view.offset).offset(at);
-        match v.dtype.size() {
-            8 => std::ptr::copy_nonoverlapping(v.bytes.as_ptr(), to, 8),
-            n => std::ptr::copy_nonoverlapping(v.bytes.as_ptr(), to, n),
+        match bytes.len() {
+            8 => std::ptr::copy_nonoverlapping(bytes.as_ptr(), to, 8),
+            n => std::ptr::copy_nonoverlapping(bytes.as_ptr(), to, n),
         }
     }
     a.store.wrote();

@@ -284,7 +284,8 @@ pub use crate::small::{
 };
 
 pub use crate::inline::{
-    cast_small, iota_new, pack_small, put_small, read_element, select_new, take_small, unpack_small, write_element,
+    cast_small, iota_new, pack_small, put_small, read_element, select_new, take_small, unpack_small, write_bytes,
+    write_element,
 };
 
 /// Remembers what a new truth array was computed from.
