@@ -1,6 +1,9 @@
 """Loops over slices: the runtime joins neighbouring slices, and must do so only where nobody can tell."""
 
+import os
 import random
+import subprocess
+import sys
 
 import numpy
 import pytest
@@ -188,15 +191,27 @@ def test_kept_slices_keep_their_values():
 
 
 def test_explain_counts_slices():
-    n = 400_000
+    n = 1_000_000
     # The runtime takes a window that stands still for a while, which a loaded machine can make of this one.
     for _ in range(5):
         x = np.ones(n)
         np.sync()
-        for s in range(0, n, 4000):
-            x[s : s + 4000] = x[s : s + 4000] * 3
+        for s in range(0, n, 10_000):
+            x[s : s + 10_000] = x[s : s + 10_000] * 3
         text = explained(x)
         agree(x, numpy.full(n, 3.0))
         if "100 slices" in text:
             return
     raise AssertionError(text)
+
+
+RECORDED = "--inline-size 16"
+
+
+@pytest.mark.skipif(RECORDED in os.environ.get("NUMLOOM_CONFIG", ""), reason="this is that process")
+def test_the_same_where_slices_are_recorded():
+    """Most slices here are small enough to be computed at once; in another process none is."""
+    environment = {**os.environ, "NUMLOOM_CONFIG": RECORDED}
+    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", __file__]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout[-3000:]

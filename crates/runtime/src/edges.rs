@@ -13,13 +13,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Whether tasks that touch these must follow each other. In several memories bytes are kept and moved in boxes, so
 /// there the elements between those of a view that leaves some out are touched, too.
-fn meet(store: &Store, a: &View, b: &View) -> bool {
-    let shared = node::conflict(a, b) != Overlap::Disjoint;
+fn meet(store: &Store, a: &Access, b: &View, bounds: (usize, usize)) -> bool {
+    let apart = a.bounds.1 <= bounds.0 || bounds.1 <= a.bounds.0;
+    let shared = !apart && node::conflict(&a.view, b) != Overlap::Disjoint;
     if shared || reserved::devices() == 0 {
         return shared;
     }
     let grid = store.grid();
-    grid.cover(a).meets(&grid.cover(b))
+    grid.cover(&a.view).meets(&grid.cover(b))
 }
 
 /// What a task touches: a store, which part of it, and whether it writes there.
@@ -33,8 +34,9 @@ pub fn touched<'a>(plan: &'a TaskPlan, nodes: &'a Nodes) -> impl Iterator<Item =
 /// Notes which tasks in flight one that touches these will follow.
 pub fn note<'a>(record: &mut Option<Box<TaskRecord>>, touched: impl Iterator<Item = Touched<'a>>) {
     for (store, view, writes) in touched {
-        for a in store.accesses.lock().iter() {
-            if (writes || a.writes) && meet(store, &a.view, view) {
+        let bounds = node::bounds(view);
+        for a in &store.accesses.lock().all {
+            if (writes || a.writes) && meet(store, a, view, bounds) {
                 profile::follows(record, &a.task);
             }
         }
@@ -51,10 +53,10 @@ pub fn draw<'a>(task: &Arc<Task>, touched: impl Iterator<Item = Touched<'a>> + C
     let number = LAUNCHED.fetch_add(1, Ordering::Relaxed);
     let (mut followed, mut further) = (Numbers::new(), Numbers::new());
     for (store, view, writes) in touched.clone() {
-        let mut accesses = store.accesses.lock();
-        accesses.retain(|a| !a.task.is_over());
-        for a in accesses.iter() {
-            if (writes || a.writes) && !followed.contains(&a.number) && meet(store, &a.view, view) {
+        let (mut accesses, bounds) = (store.accesses.lock(), node::bounds(view));
+        accesses.prune();
+        for a in &accesses.all {
+            if (writes || a.writes) && meet(store, a, view, bounds) && !followed.contains(&a.number) {
                 task.follow(&a.task);
                 followed.push(a.number);
                 further.extend_from_slice(&a.follows);
@@ -62,13 +64,13 @@ pub fn draw<'a>(task: &Arc<Task>, touched: impl Iterator<Item = Touched<'a>> + C
         }
     }
     for (store, view, writes) in touched {
-        let mut accesses = store.accesses.lock();
-        accesses.retain(|a| {
-            let less = a.writes <= writes && a.view == *view;
+        let (mut accesses, bounds) = (store.accesses.lock(), node::bounds(view));
+        accesses.all.retain(|a| {
+            let less = a.writes <= writes && a.bounds == bounds && a.view == *view;
             !less || !(followed.contains(&a.number) || further.contains(&a.number))
         });
         let follows = followed.clone();
-        accesses.push(Access { task: task.clone(), view: view.clone(), writes, number, follows });
+        accesses.all.push(Access { task: task.clone(), view: view.clone(), bounds, writes, number, follows });
     }
 }
 
@@ -97,7 +99,7 @@ mod tests {
         for _ in 0..50 {
             draw(&task(), [(&store, &left, false), (&store, &right, false), (&store, &middle, true)].into_iter());
         }
-        assert_eq!(store.accesses.lock().len(), 3);
+        assert_eq!(store.accesses.lock().all.len(), 3);
     }
 
     #[test]
@@ -108,8 +110,8 @@ mod tests {
             draw(&task(), [(&array, &left, false), (&array, &right, false), (&other, &middle, true)].into_iter());
             draw(&task(), [(&other, &middle, false), (&array, &middle, true)].into_iter());
         }
-        assert!(array.accesses.lock().len() <= 4, "{}", array.accesses.lock().len());
-        assert!(other.accesses.lock().len() <= 4, "{}", other.accesses.lock().len());
+        assert!(array.accesses.lock().all.len() <= 4, "{}", array.accesses.lock().all.len());
+        assert!(other.accesses.lock().all.len() <= 4, "{}", other.accesses.lock().all.len());
     }
 
     #[test]
@@ -119,15 +121,15 @@ mod tests {
         // Readers do not follow each other: a writer has to follow both.
         draw(&task(), [(&store, &all, false)].into_iter());
         draw(&task(), [(&store, &all, false)].into_iter());
-        assert_eq!(store.accesses.lock().len(), 2);
+        assert_eq!(store.accesses.lock().all.len(), 2);
         // A writer takes the place of both.
         draw(&task(), [(&store, &all, true)].into_iter());
-        assert_eq!(store.accesses.lock().len(), 1);
+        assert_eq!(store.accesses.lock().all.len(), 1);
         // A reader follows the writer and does less than it: the next reader follows the writer still.
         draw(&task(), [(&store, &all, false)].into_iter());
-        assert_eq!(store.accesses.lock().len(), 2);
+        assert_eq!(store.accesses.lock().all.len(), 2);
         // Of another view nothing is known.
         draw(&task(), [(&store, &half, true)].into_iter());
-        assert_eq!(store.accesses.lock().len(), 3);
+        assert_eq!(store.accesses.lock().all.len(), 3);
     }
 }

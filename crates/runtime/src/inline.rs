@@ -32,24 +32,14 @@ type Result<T> = std::result::Result<T, ExecError>;
 /// Whether an operation on these arrays is small enough to run now, and may: see `is_free`.
 #[inline]
 pub fn is_possible<'a>(elements: usize, reads: impl Iterator<Item = &'a Array>, outs: &[&Array]) -> bool {
-    prompt::runs_at_once(elements) && is_free(elements, reads, outs)
+    prompt::runs_at_once(elements) && is_free(reads, outs)
 }
 
 /// Whether nothing recorded is still on its way to these arrays.
 #[inline]
-pub fn is_free<'a>(elements: usize, mut reads: impl Iterator<Item = &'a Array>, outs: &[&Array]) -> bool {
-    reads.all(|a| {
-        a.store.is_settled()
-            && a.symbol().is_none()
-            && !a.store.is_broken()
-            && !a.store.is_away()
-            && !is_slice_of_many(&a.store, &a.view, elements)
-    }) && outs.iter().all(|a| {
-        a.store.is_idle()
-            && a.symbol().is_none()
-            && !a.store.is_away()
-            && !is_slice_of_many(&a.store, &a.view, elements)
-    })
+pub fn is_free<'a>(mut reads: impl Iterator<Item = &'a Array>, outs: &[&Array]) -> bool {
+    reads.all(|a| a.store.is_settled() && a.symbol().is_none() && !a.store.is_broken() && !a.store.is_away())
+        && outs.iter().all(|a| a.store.is_idle() && a.symbol().is_none() && !a.store.is_away())
 }
 
 /// Whether an operation was recorded for no other reason than that something recorded was on its way to its arrays.
@@ -58,23 +48,8 @@ pub fn only_waits(op: &Operation) -> bool {
     let most = prompt::most().saturating_mul(dot::lightness(op));
     op.outs.iter().chain(op.reads()).all(|p| {
         let elements = if is_unsized(&p.view) { UNSIZED } else { p.view.size() };
-        elements <= most && !p.store.is_broken() && !is_slice_of_many(&p.store, &p.view, elements)
+        elements <= most && !p.store.is_broken()
     })
-}
-
-/// Whether one of the operands is such a slice.
-#[inline]
-pub(crate) fn is_part_of_many(ins: &[Operand], elements: usize) -> bool {
-    let part = |i: &Operand| matches!(i, Operand::Array(a) if is_slice_of_many(&a.store, &a.view, elements));
-    elements > SMALL && ins.iter().any(part)
-}
-
-/// A middling slice of a large array is likely one of many: a loop over slices. Deferred, they merge, unless the program
-/// waits for each.
-#[inline]
-fn is_slice_of_many(store: &Store, view: &View, elements: usize) -> bool {
-    let all = |n: usize| store.nbytes() / 32 > n * view.dtype.size();
-    elements > 1024 && all(elements) && all(view.size()) && !prompt::wants_results()
 }
 
 /// The longest array that `map_new` and `run_small` take: one call of a block loop.
@@ -130,7 +105,7 @@ pub fn map_new(op: ScalarOp, lp: u8, ins: &[Operand]) -> Option<Result<(Array, u
         _ => None,
     })?;
     let n = like.view.size();
-    if n == 0 || !prompt::runs_at_once(n) || is_part_of_many(ins, n) {
+    if n == 0 || !prompt::runs_at_once(n) {
         return None;
     }
     let types = &op.loops()[lp as usize];
@@ -303,7 +278,7 @@ pub(crate) unsafe fn in_blocks<const N: usize>(
 pub fn select_new(mask: &Array, yes: Operand, no: Operand, dtype: DType) -> Option<Array> {
     let _still = spill::inline();
     let (n, shape) = (mask.view.size(), &mask.view.shape);
-    if n == 0 || !prompt::runs_at_once(n) || shape.is_empty() || is_part_of_many(&[Operand::Array(mask), yes, no], n) {
+    if n == 0 || !prompt::runs_at_once(n) || shape.is_empty() {
         return None;
     }
     let run = |o: &Operand| match o {
@@ -324,7 +299,7 @@ pub fn select_new(mask: &Array, yes: Operand, no: Operand, dtype: DType) -> Opti
 pub fn cast_small(a: &Array, to: DType) -> Option<(Array, u8)> {
     let _still = spill::inline();
     let (n, shape, size) = (a.view.size(), &a.view.shape, a.view.dtype.size());
-    if n == 0 || !prompt::runs_at_once(n) || is_part_of_many(&[Operand::Array(a)], n) {
+    if n == 0 || !prompt::runs_at_once(n) {
         return None;
     }
     let mut flags = 0;
@@ -675,6 +650,12 @@ unsafe fn take<T: Copy>(from: *const u8, extent: usize, places: *const u8, n: us
     true
 }
 
+/// Whether one lies wholly before the other in their store.
+fn are_apart(a: &View, b: &View) -> bool {
+    let ((a_low, a_high), (b_low, b_high)) = (a.byte_bounds(), b.byte_bounds());
+    a_high <= b_low || b_high <= a_low
+}
+
 /// One scalar operation or copy over dense arrays of the loop's own types: straight to the block loop.
 /// `None` when the operands do not fit that.
 #[inline]
@@ -729,7 +710,7 @@ pub fn run_dense(op: MapOp, ins: &[Operand], outs: &[&Array]) -> Option<Result<u
                 } else {
                     return None;
                 };
-                if step != 0 && p == out.store.ptr() && v.offset != out.view.offset {
+                if step != 0 && p == out.store.ptr() && v.offset != out.view.offset && !are_apart(v, &out.view) {
                     return None;
                 }
                 // SAFETY: a view's offset lies inside its store.

@@ -81,6 +81,11 @@ pub fn conflict(a: &View, b: &View) -> Overlap {
     if is_unsized(a) || is_unsized(b) { Overlap::Partial } else { overlap::overlap(a, b) }
 }
 
+/// Between which bytes a view of its store lies, as far as is known.
+pub fn bounds(a: &View) -> (usize, usize) {
+    if is_unsized(a) { (0, usize::MAX) } else { a.byte_bounds() }
+}
+
 struct Numbering {
     by: By,
     stores: Vec<LocalStore>,

@@ -268,7 +268,7 @@ pub fn copied(from: Memory, to: Memory, started: u64, bytes: usize, at: Provenan
 pub fn waits_for(store: &Store) {
     if on() {
         let accesses = store.accesses.lock();
-        let last = accesses.iter().rev().find(|a| a.writes).and_then(|a| a.task.job.record.as_ref());
+        let last = accesses.all.iter().rev().find(|a| a.writes).and_then(|a| a.task.job.record.as_ref());
         if let Some(record) = last {
             record::waits_for(record.id);
         }

@@ -57,13 +57,38 @@ pub struct Store {
     /// Its number in the window being analysed; see `node`.
     pub(crate) mark: AtomicU64,
     /// Tasks in flight that touch this store; used by the analysis alone.
-    pub(crate) accesses: Mutex<Vec<Access>>,
+    pub(crate) accesses: Mutex<Accesses>,
 }
 
-/// A task in flight and the view through which it touches a store.
+/// The accesses of tasks in flight to a store, and of some that are over.
+#[derive(Default)]
+pub(crate) struct Accesses {
+    pub all: Vec<Access>,
+    /// How many were left when those of tasks that are over went last.
+    left: usize,
+}
+
+impl Accesses {
+    /// A list of this length is looked through every time.
+    const SHORT: usize = 32;
+
+    /// Drops those of tasks that are over. Of a long list, when it has doubled: to look at all of it for every task would
+    /// take longer than the tasks.
+    pub fn prune(&mut self) {
+        if self.all.len() >= Self::SHORT && self.all.len() < 2 * self.left {
+            return;
+        }
+        self.all.retain(|a| !a.task.is_over());
+        self.left = self.all.len();
+    }
+}
+
+/// A task and the view through which it touches a store.
 pub(crate) struct Access {
     pub task: Arc<Task>,
     pub view: View,
+    /// Between which bytes the view lies.
+    pub bounds: (usize, usize),
     pub writes: bool,
     /// The task's number, and those of the tasks it follows: none has another's.
     pub number: u64,
@@ -210,7 +235,7 @@ impl Store {
             made_by: OnceLock::new(),
             owner: None,
             mark: AtomicU64::new(0),
-            accesses: Mutex::new(Vec::new()),
+            accesses: Mutex::default(),
         }
     }
 
