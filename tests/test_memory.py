@@ -329,3 +329,39 @@ def test_limited_address_space_is_shared_with_the_rest_of_the_process(config):
     environment = {**os.environ, "NUMLOOM_CONFIG": config}
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=120, env=environment)
     assert done.stdout.split() == ["27000000.0", "299999.0"], done.stderr
+
+
+@pytest.mark.parametrize("config", ["", " --window-size 7", " --window-size 1", " --fuse 0"])
+def test_of_what_found_no_room_the_program_hears_once(tmp_path, config):
+    """Not once for every array of the same list, while others are read."""
+    done = run(
+        """
+        import numloom as np
+        kept, told, later = [], 0, 0
+        try:
+            for i in range(100):
+                kept.append(np.full(131072, i))
+            float(kept[0][0]), np.sync()
+        except MemoryError:
+            told += 1
+        half = len(kept) // 2
+        kept = kept[half:]
+        for k in range(60):
+            x = np.arange(20000) * 1.0
+            try:
+                assert float(x[:3].sum()) == 3.0
+            except MemoryError:
+                later += 1
+        # What has no contents says so whenever it is read.
+        lost = 0
+        for x in kept:
+            try:
+                float(x[0])
+            except MemoryError:
+                lost += 1
+        print(told, later, 0 < lost <= half)
+        """,
+        "--sysmem 48" + config,
+        tmp_path,
+    )
+    assert (done.returncode, done.stdout.split()) == (0, ["1", "0", "True"]), done.stdout + done.stderr

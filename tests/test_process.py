@@ -353,6 +353,52 @@ def test_forks_in_a_row():
     assert (code, out) == (0, "61"), err
 
 
+@pytest.mark.parametrize("config", ["", "--cpus 1 --window-size 3"])
+def test_forks_beside_a_thread_that_works(config):
+    """Another thread may be anywhere in the runtime, with its locks; the child has the locks and not the thread."""
+    code, out, err = finish(
+        start(
+            """
+        import os, threading
+        working = True
+        def work():
+            while working:
+                float((np.arange(50_000.0) * 2 + 1).sum())
+        thread = threading.Thread(target=work)
+        thread.start()
+        x = np.arange(300_000.0)
+        failed = 0
+        for k in range(300):
+            y = x * k + 1
+            pid = os.fork()
+            if pid == 0:
+                os._exit(0 if float((y[:100_000] * 2).max()) == (99_999 * k + 1) * 2 else 3)
+            failed += os.waitpid(pid, 0)[1] != 0
+        working = False
+        thread.join()
+        print(failed, float(y[1]))
+    """,
+            env={**os.environ, "NUMLOOM_CONFIG": config},
+        )
+    )
+    assert (code, out) == (0, "0 300.0"), err
+
+
+def test_a_hook_of_a_fork_may_use_arrays():
+    code, out, err = finish(
+        start("""
+        import os
+        x = np.arange(300_000.0)
+        os.register_at_fork(before=lambda: print(float((x + 1).max())), after_in_parent=lambda: print(float((x + 2).max())))
+        pid = os.fork()
+        if pid == 0:
+            os._exit(0)
+        os.waitpid(pid, 0)
+    """)
+    )
+    assert (code, out) == (0, "300000.0\n300001.0"), err
+
+
 @pytest.mark.parametrize(
     "read",
     ["numpy.asarray(y)", "numpy.array(y)", "numpy.float64(y.sum())", "numpy.array([y.sum(), 1])", "memoryview(y)"],

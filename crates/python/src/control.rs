@@ -2,7 +2,7 @@
 
 use crate::convert;
 use crate::{errors, provenance};
-use numloom_runtime::record;
+use numloom_runtime::{fork, record};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
@@ -47,7 +47,13 @@ fn _before_fork(py: Python<'_>) {
 }
 
 #[pyfunction]
-fn _after_fork() {
+fn _after_fork_in_parent() {
+    fork::open();
+}
+
+#[pyfunction]
+fn _after_fork_in_child() {
+    fork::begin_anew();
     numloom_runtime::lost::after_fork();
 }
 
@@ -55,7 +61,7 @@ fn _after_fork() {
 #[pyfunction]
 fn _shutdown(py: Python<'_>, drop: bool) -> PyResult<()> {
     let interrupted = || Python::attach(|py| py.check_signals().is_err());
-    py.detach(|| record::shutdown(drop, interrupted)).map_err(|e| errors::raise(py, e))
+    errors::detached(py, || record::shutdown(drop, interrupted)).map_err(|e| errors::raise(py, e))
 }
 
 /// Makes a process that would end with status 0 end with 1, after Python has finished: files are closed by then, and what
@@ -100,7 +106,8 @@ pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(is_ready, m)?)?;
     let hooks = PyDict::new(py);
     hooks.set_item("before", wrap_pyfunction!(_before_fork, m)?)?;
-    hooks.set_item("after_in_child", wrap_pyfunction!(_after_fork, m)?)?;
+    hooks.set_item("after_in_parent", wrap_pyfunction!(_after_fork_in_parent, m)?)?;
+    hooks.set_item("after_in_child", wrap_pyfunction!(_after_fork_in_child, m)?)?;
     if let Some(register) = py.import("os")?.getattr_opt("register_at_fork")? {
         register.call((), Some(&hooks))?;
     }

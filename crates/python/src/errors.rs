@@ -2,7 +2,7 @@
 
 use crate::{account, fperr, provenance};
 use numloom_runtime::profile::{self as told, Doing, Lane, Span};
-use numloom_runtime::{Array, ErrorKind, ExecError, record};
+use numloom_runtime::{Array, ErrorKind, ExecError, fork, record};
 use pyo3::exceptions::{PyBaseException, PyIndexError, PyMemoryError, PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::ffi;
 use pyo3::prelude::*;
@@ -161,6 +161,14 @@ pub fn collect_if_tight(py: Python<'_>) {
     }
 }
 
+/// Does without Python's lock what may wait, or hold locks of the runtime's.
+pub fn detached<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send) -> T {
+    py.detach(|| {
+        let _inside = fork::enter();
+        work()
+    })
+}
+
 fn wait(py: Python<'_>, work: impl FnOnce(fn() -> bool) -> Result<bool, ExecError> + Send) -> PyResult<()> {
     wait_raising(py, work, |e| raise(py, e))
 }
@@ -176,7 +184,7 @@ fn wait_raising(
     collect_if_tight(py);
     let place = if numloom_profile::on() { told::place(provenance::here(py)) } else { 0 };
     let _span = Span::about(Lane::Io, Doing::Sync, 0, place);
-    match py.detach(|| work(interrupted)) {
+    match detached(py, || work(interrupted)) {
         Ok(true) => Ok(()),
         Ok(false) => {
             let e = PENDING.take().unwrap_or_else(|| PyRuntimeError::new_err("the wait was interrupted"));

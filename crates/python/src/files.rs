@@ -109,7 +109,7 @@ fn is_seen(py: Python<'_>, file: Option<(u64, u64)>, writes: bool) -> bool {
         same.filter_map(|m| m.store.upgrade()).collect()
     };
     // Not under the lock: they wait for what was recorded.
-    py.detach(|| others.iter().for_each(|s| record::expose_for_good(s)));
+    errors::detached(py, || others.iter().for_each(|s| record::expose_for_good(s)));
     true
 }
 
@@ -117,7 +117,7 @@ fn is_seen(py: Python<'_>, file: Option<(u64, u64)>, writes: bool) -> bool {
 #[pyfunction]
 fn settle_mappings(py: Python<'_>) {
     let live: Vec<Arc<Store>> = MAPPINGS.lock().iter().filter_map(|m| m.store.upgrade()).collect();
-    py.detach(|| live.iter().for_each(|s| record::wait_until_idle(s)));
+    errors::detached(py, || live.iter().for_each(|s| record::wait_until_idle(s)));
 }
 
 /// An array over memory that nobody can change: the bytes of a `bytes` object.

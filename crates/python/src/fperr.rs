@@ -220,7 +220,7 @@ impl<'py> Watch<'py> {
 
     #[cold]
     fn finish_eagerly(&self, at: Provenance, op_name: &str, out: &Array) -> PyResult<()> {
-        match self.py.detach(|| record::sync(out, || false)) {
+        match errors::detached(self.py, || record::sync(out, || false)) {
             Ok(_) => {}
             Err(e) => return Err(errors::raise(self.py, e)),
         }

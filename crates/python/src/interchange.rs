@@ -76,7 +76,7 @@ fn lent(x: &Bound<'_, NdArray>) -> PyResult<Option<(Array, OnDevice, Lent)>> {
     let py = x.py();
     let array = handle::sized(x)?;
     errors::look(py, &array)?;
-    let found = py.detach(|| lent::lend(&array)).map_err(|e| errors::raise(py, e))?;
+    let found = errors::detached(py, || lent::lend(&array)).map_err(|e| errors::raise(py, e))?;
     Ok(found.map(|(place, lent)| (array, place, lent)))
 }
 

@@ -15,7 +15,7 @@ use pyo3::prelude::*;
 fn clock(py: Python<'_>, nanoseconds: u64) -> PyResult<Py<PyAny>> {
     let watch = Watch::new(py);
     let out = record::empty(DType::I64, &[], Order::C, || watch.here()).map_err(|e| errors::raise(py, e))?;
-    py.detach(|| record::clock(nanoseconds, &out, Default::default())).map_err(|e| errors::raise(py, e))?;
+    errors::detached(py, || record::clock(nanoseconds, &out, Default::default())).map_err(|e| errors::raise(py, e))?;
     handle::wrap_result(py, out)
 }
 
@@ -55,7 +55,7 @@ fn offload(x: &Bound<'_, PyAny>, target: usize) -> PyResult<()> {
     };
     let array = handle::sized(own)?;
     errors::sync(py, &array)?;
-    py.detach(|| record::offload(&array, memory)).map_err(|e| errors::raise(py, e))
+    errors::detached(py, || record::offload(&array, memory)).map_err(|e| errors::raise(py, e))
 }
 
 /// Directories in which NVIDIA's wheels may lie.

@@ -217,8 +217,8 @@ impl NdArray {
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyTuple>> {
         let py = slf.py();
         let rebuild = py.import("numloom._core")?.getattr("_reconstruct")?;
-        // A copy keeps Fortran order and drops what a view does not show.
-        let data = through_numpy(slf)?.call_method1("copy", ("K",))?;
+        // As NumPy: a copy keeps the order of what is dense column by column, and drops what a view does not show.
+        let data = through_numpy(slf)?.call_method1("copy", ("A",))?;
         PyTuple::new(py, [rebuild, PyTuple::new(py, [PICKLE_VERSION.into_pyobject(py)?.into_any(), data])?.into_any()])
     }
 }

@@ -1,6 +1,7 @@
 //! The streams behind `numloom.random`: a bit generator's state, shared with NumPy through its C interface, and the
 //! seeding of it. `random_draw.rs` draws from them.
 
+use crate::errors;
 use crate::errors::Unsupported;
 use crate::random_draw::new_array;
 use crate::random_later::Chain;
@@ -88,7 +89,7 @@ impl BitStream {
         // SAFETY: the lock is held, and nobody else refers to the state.
         let state = unsafe { &mut *self.state.get() };
         if state.is_owed() {
-            py.detach(|| state.settled());
+            errors::detached(py, || state.settled());
         }
         self.owes.store(false, Ordering::Relaxed);
         Ok(work(state))

@@ -86,7 +86,7 @@ pub fn draw_now(
         let recorded = record::library(op, &[], &[out], || provenance::here(py));
         if !out.store.is_idle() {
             waited = true;
-            py.detach(|| record::wait_until_idle(&out.store));
+            errors::detached(py, || record::wait_until_idle(&out.store));
         }
         if let Some(end) = after.lock().take() {
             *state = end;

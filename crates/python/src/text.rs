@@ -2,6 +2,7 @@
 
 use crate::convert;
 use crate::create::empty_array;
+use crate::errors;
 use crate::errors::Unsupported;
 use crate::handle::{self, NdArray};
 use crate::protocols;
@@ -44,7 +45,7 @@ fn filled<T: Number>(
     // SAFETY: a new array of `n` elements of this type, dense, aligned, seen by nobody else; the exporter keeps the
     // memory where it is. Any bytes are a value of each of these types.
     let elements = unsafe { std::slice::from_raw_parts_mut(data.cast::<T>(), n) };
-    py.detach(|| fill(elements));
+    errors::detached(py, || fill(elements));
     handle::wrap(py, array)
 }
 
@@ -63,7 +64,7 @@ fn read_table(
     let layout = Layout { delimiter, comment, columns, skipped, at_most };
     let bytes = text.as_bytes();
     with_type!(convert::dtype_from_py(dtype)?, T => {
-        let Some(table) = py.detach(|| numloom_text::table::<T>(bytes, &layout, threads())) else { return Ok(None) };
+        let Some(table) = errors::detached(py, || numloom_text::table::<T>(bytes, &layout, threads())) else { return Ok(None) };
         let shape = PyTuple::new(py, [table.rows, table.columns])?;
         let n = table.rows * table.columns;
         filled::<T>(py, shape, dtype, n, |to| table.copy_to(to, threads())).map(Some)
@@ -80,7 +81,7 @@ fn read_sequence(
     let py = text.py();
     let bytes = text.as_bytes();
     with_type!(convert::dtype_from_py(dtype)?, T => {
-        let Some(found) = py.detach(|| numloom_text::flat::<T>(bytes, separator)) else { return Ok(None) };
+        let Some(found) = errors::detached(py, || numloom_text::flat::<T>(bytes, separator)) else { return Ok(None) };
         let shape = PyTuple::new(py, [found.len()])?;
         filled::<T>(py, shape, dtype, found.len(), |to| to.copy_from_slice(&found)).map(Some)
     })
@@ -127,7 +128,7 @@ fn write_table(x: &Bound<'_, NdArray>, fields: Vec<Field>, literals: Vec<Vec<u8>
         // SAFETY: dense elements of this type, complete; while the exporter lives they stay where they are. A program
         // that writes them from another thread now is a race of its own, as with NumPy.
         let elements = unsafe { std::slice::from_raw_parts(data.cast::<T>(), n) };
-        py.detach(|| numloom_text::write(elements, &line, threads()))
+        errors::detached(py, || numloom_text::write(elements, &line, threads()))
     });
     Ok(written.map(|text| PyBytes::new(py, &text).unbind()))
 }

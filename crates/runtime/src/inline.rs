@@ -15,11 +15,13 @@ use crate::profile;
 use crate::prompt;
 use crate::provenance::Provenance;
 use crate::record::{MapOp, Operand};
+use crate::retire;
 use crate::spill;
 use crate::stats;
 use crate::store::Store;
 use numloom_ir::view::{Order, copied, dense_strides};
 use numloom_ir::{DType, ScalarOp, Value, View};
+use numloom_library::Form;
 use numloom_loops::{
     BLOCK, BlockFn, In, Line, block_fn, cast_fn, compress, count_true, expand, fp_clear, fp_status, iota, line_fn,
     select_fn,
@@ -46,10 +48,20 @@ pub fn is_free<'a>(mut reads: impl Iterator<Item = &'a Array>, outs: &[&Array]) 
 #[inline]
 pub fn only_waits(op: &Operation) -> bool {
     let most = prompt::most().saturating_mul(dot::lightness(op));
-    op.outs.iter().chain(op.reads()).all(|p| {
+    // Of an array that is indexed, what is chosen counts.
+    let (taken, put) = match &op.kind {
+        Kind::Library(of) => match of.form() {
+            Form::Take { .. } => (1, 0),
+            Form::Put { .. } => (0, 1),
+            _ => (0, 0),
+        },
+        _ => (0, 0),
+    };
+    let whole = op.outs.iter().take(put).chain(op.reads().take(taken));
+    op.outs.iter().skip(put).chain(op.reads().skip(taken)).all(|p| {
         let elements = if is_unsized(&p.view) { UNSIZED } else { p.view.size() };
         elements <= most && !p.store.is_broken()
-    })
+    }) && whole.into_iter().all(|p| !p.store.is_broken())
 }
 
 /// The longest array that `map_new` and `run_small` take: one call of a block loop.
@@ -883,9 +895,9 @@ impl BlockSource {
 pub fn operation(kind: Kind, ins: &[Operand], outs: &[&Array], mask: Option<&Array>, at: Provenance) -> Operation {
     let place = |a: &Array| Place { store: a.store.clone(), view: a.view.clone() };
     // Pushed one by one: collecting moves these large elements more often.
-    let (ins_room, outs_room) = (SmallVec::new(), SmallVec::new());
+    let (ins_room, outs_room, told) = (SmallVec::new(), SmallVec::new(), retire::told());
     let mask = mask.map(|m| Box::new(place(m)));
-    let mut op = Operation { kind, ins: ins_room, outs: outs_room, mask, at, fresh: 0, times: 1, recorded: 0 };
+    let mut op = Operation { kind, ins: ins_room, outs: outs_room, mask, at, fresh: 0, times: 1, recorded: 0, told };
     for i in ins {
         op.ins.push(match i {
             Operand::Array(a) => Source::Place(place(a)),

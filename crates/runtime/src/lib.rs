@@ -12,6 +12,7 @@ pub mod store;
 mod cursor;
 mod folds;
 mod foreign;
+pub mod fork;
 mod host_copy;
 mod inline;
 mod operation;

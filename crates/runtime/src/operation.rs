@@ -53,6 +53,8 @@ pub struct Operation {
     pub times: u32,
     /// When it was recorded, where a profile is written.
     pub recorded: u64,
+    /// How often the program had been told by then that memory was full.
+    pub told: u32,
 }
 
 impl Operation {
@@ -71,7 +73,17 @@ impl Operation {
             Kind::Nonzero | Kind::Library(_) => Kind::Nonzero,
         };
         let (ins, outs, mask) = (self.ins.clone(), self.outs.clone(), self.mask.clone());
-        Operation { kind, ins, outs, mask, at: self.at, fresh: self.fresh, times: self.times, recorded: 0 }
+        Operation {
+            kind,
+            ins,
+            outs,
+            mask,
+            at: self.at,
+            fresh: self.fresh,
+            times: self.times,
+            recorded: 0,
+            told: self.told,
+        }
     }
 
     /// Stands in where an operation was taken out for a while.
@@ -86,6 +98,7 @@ impl Operation {
             fresh: 0,
             times: 0,
             recorded: 0,
+            told: 0,
         }
     }
 

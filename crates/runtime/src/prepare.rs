@@ -408,6 +408,7 @@ fn late(work: &Work, ops: &[Operation], op: &Operation) -> Result<Prepared> {
         outs: op.outs.iter().map(known).collect(),
         mask: op.mask.as_deref().map(|p| Box::new(known(p))),
         at: op.at,
+        told: op.told,
         fresh: op.fresh,
         times: op.times,
         recorded: op.recorded,

@@ -1,6 +1,6 @@
 //! Retirement: counters down, memory free; errors and floating-point flags are kept for the next sync point.
 
-use crate::error::{ExecError, FpReport};
+use crate::error::{ErrorKind, ExecError, FpReport};
 use crate::fp;
 use crate::operation::{Operation, Place};
 use crate::pace;
@@ -12,11 +12,21 @@ use crate::task::Work;
 use parking_lot::Mutex;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Most floating-point reports kept between two sync points.
 const MOST_REPORTS: usize = 256;
 
-static FAILURES: Mutex<Vec<ExecError>> = Mutex::new(Vec::new());
+/// A failure for the next sync point.
+struct Failure {
+    error: ExecError,
+    /// Whether an array that had contents was not written: nothing but this says so. What has none raises when it is read.
+    loses: bool,
+}
+
+static FAILURES: Mutex<Vec<Failure>> = Mutex::new(Vec::new());
+/// How often the program has been told that memory is full.
+static TOLD: AtomicU32 = AtomicU32::new(0);
 static REPORTS: Mutex<Vec<FpReport>> = Mutex::new(Vec::new());
 
 /// Ends the work of a task whose tiles are all over.
@@ -69,17 +79,37 @@ pub fn keep_reports(work: &Work) {
 /// from what is kept, and must find it there.
 pub fn leave_without_contents(ops: &[Operation], e: &Arc<ExecError>, new: bool) {
     let mut failures = FAILURES.lock();
+    let mut loses = false;
     for op in ops {
         for (k, p) in op.outs.iter().enumerate() {
             if op.is_fresh(k) {
                 let _ = p.store.error.set(e.clone());
             } else {
                 taint::add(&p.store, e);
+                loses = true;
             }
         }
     }
-    if new {
-        failures.push((**e).clone());
+    // Of what was recorded before the program was told that memory is full, it need not hear the same of every array.
+    let told = TOLD.load(Ordering::Acquire);
+    let is_known = e.kind == ErrorKind::OutOfMemory && !loses && ops.iter().all(|op| op.told != told);
+    if new && !is_known {
+        failures.push(Failure { error: (**e).clone(), loses });
+    }
+}
+
+/// How often the program has been told that memory is full.
+pub fn told() -> u32 {
+    TOLD.load(Ordering::Relaxed)
+}
+
+/// The program is told of a failure. If memory was full it is told of all that found no room so far: what they were to
+/// make raises when it is read.
+fn tell(failures: &mut Vec<Failure>, e: &ExecError) {
+    taint::clear();
+    if e.kind == ErrorKind::OutOfMemory {
+        TOLD.fetch_add(1, Ordering::AcqRel);
+        failures.retain(|f| f.loses || f.error.kind != ErrorKind::OutOfMemory);
     }
 }
 
@@ -90,29 +120,30 @@ pub fn failure_of(store: &Store) -> Option<Arc<ExecError>> {
 
 /// Keeps a failure for the next sync point.
 pub fn keep_failure(e: ExecError) {
-    FAILURES.lock().push(e);
+    FAILURES.lock().push(Failure { error: e, loses: true });
 }
 
 /// The oldest failure nobody has been told about. It stays so.
 pub fn first_failure() -> Option<ExecError> {
-    FAILURES.lock().first().cloned()
+    FAILURES.lock().first().map(|f| f.error.clone())
 }
 
 /// The oldest failure nobody has been told about.
 pub fn take_failure() -> Option<ExecError> {
-    let mut f = FAILURES.lock();
-    if f.is_empty() {
+    let mut failures = FAILURES.lock();
+    if failures.is_empty() {
         return None;
     }
-    taint::clear();
-    Some(f.remove(0))
+    let first = failures.remove(0).error;
+    tell(&mut failures, &first);
+    Some(first)
 }
 
 /// A failure that was raised through its own array is not raised again.
 pub fn forget_failure(e: &ExecError) {
     let mut failures = FAILURES.lock();
-    taint::clear();
-    failures.retain(|f| f != e);
+    failures.retain(|f| f.error != *e);
+    tell(&mut failures, e);
 }
 
 pub fn take_reports() -> Vec<FpReport> {

@@ -2,6 +2,7 @@
 
 use crate::array::{Array, UNSIZED};
 use crate::error::{ErrorKind, ExecError, FpReport};
+use crate::fork;
 use crate::gpu;
 use crate::memory::Memory;
 use crate::profile;
@@ -176,9 +177,12 @@ pub fn take_fp_reports() -> Vec<FpReport> {
     retire::take_reports()
 }
 
-/// A child has none of the parent's threads, but every lock as it was: nobody may hold one. So the work is finished
-/// and the threads end; on both sides the next operation starts them anew.
+/// A child has none of the parent's threads, but every lock as it was: nobody may hold one. So the work is finished, other
+/// threads leave, and ours end; on both sides the next operation starts them anew. Call without Python's lock.
 pub(crate) fn before_fork() {
+    while !fork::close() {
+        std::thread::yield_now();
+    }
     if let Err(e) = sync_all(|| false) {
         // Not for a fork to tell.
         retire::keep_failure(e);

@@ -2,6 +2,7 @@
 
 use crate::appetite;
 use crate::edges;
+use crate::fork;
 use crate::gpu;
 use crate::node;
 use crate::operation::{Kind, Operation};
@@ -119,7 +120,7 @@ static UTILITY: Mutex<Option<JoinHandle<()>>> = Mutex::new(None);
 /// Starts the worker and utility threads, unless they run.
 #[inline]
 pub fn start() {
-    if !RUNNING.load(Ordering::Acquire) {
+    if !RUNNING.load(Ordering::Acquire) && !fork::is_closed() {
         start_threads();
     }
 }
