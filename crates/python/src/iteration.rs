@@ -4,7 +4,7 @@
 use crate::handle::{self, NdArray};
 use crate::numpy_api::api;
 use crate::slots::{answer, held, tried};
-use crate::{convert, object};
+use crate::{convert, object, quick_index};
 use numloom_ir::Value;
 use numloom_runtime::record;
 use pyo3::exceptions::PyRuntimeError;
@@ -83,7 +83,10 @@ unsafe extern "C" fn next(object: *mut ffi::PyObject) -> *mut ffi::PyObject {
     let py = Python::assume_attached();
     let fields = object.cast::<Iteration>();
     let (array, at) = ((*fields).array, (*fields).next);
-    let step = tried(|| Some(element(py, array, at).unwrap_or_else(|| part(&held(py, array), at).transpose())));
+    let step = tried(|| {
+        let quick = element(py, array, at).or_else(|| row(py, array, at));
+        Some(quick.unwrap_or_else(|| part(&held(py, array), at).transpose()))
+    });
     let panicked = || Some(Err(PyRuntimeError::new_err("iteration failed")));
     match step.unwrap_or_else(panicked) {
         Some(done) => {
@@ -103,13 +106,43 @@ unsafe fn element(py: Python<'_>, x: *mut ffi::PyObject, at: usize) -> Option<Op
         return array.symbol().is_none().then_some(None);
     }
     // Not `read_element`, which tells the profile of indexing: the iteration was told of when it began.
-    let value = {
-        let _still = record::still();
-        let first = record::there(array)?.ptr;
-        let from = first.offset(at as isize * step);
-        Value::from_bytes(array.view.dtype, std::slice::from_raw_parts(from, array.view.dtype.size()))
-    };
-    Some(Some(api(py).make_scalar(py, &value)))
+    let dtype = array.view.dtype;
+    let from = || Some(record::there(array)?.ptr.offset(at as isize * step));
+    // What was read stays what it is: making an object may run Python code.
+    let still = record::still();
+    Some(Some(match dtype.size() {
+        8 => {
+            let bits = from()?.cast::<u64>().read_unaligned();
+            drop(still);
+            api(py).make_scalar_of(py, dtype, bits)
+        }
+        4 => {
+            let bits = from()?.cast::<u32>().read_unaligned();
+            drop(still);
+            api(py).make_scalar_of(py, dtype, bits)
+        }
+        n => {
+            let value = Value::from_bytes(dtype, std::slice::from_raw_parts(from()?, n));
+            drop(still);
+            api(py).make_scalar(py, &value)
+        }
+    }))
+}
+
+/// A row of an array of more dimensions whose length is known; `Some(None)` past the last.
+#[inline]
+unsafe fn row(py: Python<'_>, x: *mut ffi::PyObject, at: usize) -> Option<Option<PyResult<Py<PyAny>>>> {
+    let this = &*object::contents(x)?;
+    let view = &this.array.view;
+    if this.array.symbol().is_some() || view.ndim() < 2 {
+        return None;
+    }
+    if at >= *view.shape.first()? {
+        return Some(None);
+    }
+    let skipped = at as isize * view.strides.first()?;
+    let x = held(py, x).cast_unchecked::<NdArray>();
+    Some(Some(handle::wrap_changed(py, &x, this, |view| quick_index::row(view, skipped))))
 }
 
 fn part(x: &Bound<'_, PyAny>, at: usize) -> PyResult<Option<Py<PyAny>>> {

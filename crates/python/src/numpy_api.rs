@@ -287,6 +287,24 @@ impl Api {
         }
     }
 
+    /// The NumPy scalar of a type of so many bytes, of which `T` has as many: they come as they are, as a `Value` would be
+    /// put together and taken apart again.
+    #[inline]
+    pub fn make_scalar_of<T: Copy>(&self, py: Python<'_>, dtype: DType, bits: T) -> PyResult<Py<PyAny>> {
+        debug_assert_eq!(size_of::<T>(), dtype.size());
+        numloom_profile::record::values_read(1);
+        // SAFETY: as in `make_scalar`, or the bytes of a value.
+        unsafe {
+            let Some(alloc) = self.scalar_allocs[dtype as usize] else {
+                let bytes = std::slice::from_raw_parts((&raw const bits).cast(), size_of::<T>());
+                return self.make_any_scalar(py, &Value::from_bytes(dtype, bytes));
+            };
+            let made = Bound::from_owned_ptr_or_err(py, alloc(self.scalar_types[dtype as usize].0, 0))?;
+            made.as_ptr().cast::<u8>().add(size_of::<ffi::PyObject>()).cast::<T>().write_unaligned(bits);
+            Ok(made.unbind())
+        }
+    }
+
     fn make_any_scalar(&self, py: Python<'_>, value: &Value) -> PyResult<Py<PyAny>> {
         let mut bytes = value.bytes;
         // SAFETY: the bytes hold one element of the dtype.

@@ -211,7 +211,7 @@ fn cut(view: &mut View, start: isize, stop: isize, step: isize) {
 
 /// Leaves out the first axis: what begins so many bytes behind the first element.
 #[inline]
-fn row(view: &mut View, skipped: isize) {
+pub fn row(view: &mut View, skipped: isize) {
     view.offset = view.offset.wrapping_add_signed(skipped);
     let rest = view.shape.len() - 1;
     for axis in 0..rest {
