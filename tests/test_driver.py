@@ -195,6 +195,17 @@ def test_launchers(program):
             "--launcher srun: there is no srun on the PATH; load its module or install it",
         ),
         (["missing.py"], 2, "missing.py: there is no such file"),
+        (["-m", ""], 2, "-m: the name of a module is missing"),
+        (
+            ["--profile", "--logdir", "/dev/null", "program.py"],
+            2,
+            "--profile: /dev/null/numloom_0.prof cannot be written: File exists (see --logdir and --profile-name)",
+        ),
+        (
+            ["--cprofile", "--logdir", "/dev/null", "program.py"],
+            2,
+            "--logdir /dev/null: the directory cannot be made: File exists (os error 17)",
+        ),
         (["--sysmem", "lots"], 1, "--sysmem lots: a whole number of MiB is needed, such as --sysmem 4"),
         (
             ["--cpu-bind", "0/1", "x"],
@@ -205,6 +216,7 @@ def test_launchers(program):
 )
 def test_nonsense_is_refused(tmp_path, words, status, sentence):
     tool(tmp_path, "x", "echo must not run")
+    (tmp_path / "program.py").write_text("print('must not run')")
     path = {"PATH": f"{tmp_path}:/usr/bin:/bin"}
     ended = numloom(*words, cwd=tmp_path, **path)
     assert ended == (status, "", f"numloom: {sentence}\n")

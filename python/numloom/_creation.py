@@ -151,8 +151,8 @@ def asarray_chkfinite(a: Any, dtype: Any = None, order: Any = None) -> Any:
 
 @native
 def copy(a: Any, order: Any = "K", subok: bool = False) -> Any:
-    if is_foreign(a):
-        raise Unsupported("an array of another class")
+    if is_foreign(a) or not (order is None or type(order) is str):
+        raise Unsupported("an array of another class, or an error that NumPy words")
     return array(a, order=order, subok=subok, copy=True)
 
 
@@ -273,8 +273,8 @@ def arange(
     /,
     stop: Any = None,
     step: Any = 1,
-    *,
     dtype: Any = None,
+    *,
     device: Any = None,
     like: Any = None,
     start: Any = NoValue,
@@ -391,7 +391,7 @@ def linspace(
     num = operator.index(num)
     if num < 0:
         raise ValueError(f"Number of samples, {num}, must be non-negative.")
-    if num >= _TOO_MANY:
+    if num >= _TOO_MANY or any(type(x) is int and not -_TOO_MANY <= x < _TOO_MANY for x in (start, stop)):
         raise Unsupported("an error that NumPy words")
     divisions = num - 1 if endpoint else num
     plain = type(start) in (int, float) and type(stop) in (int, float)
@@ -404,6 +404,8 @@ def linspace(
         computed = result_dtype(*weak, float(num))
         start, stop = operand(start) * 1.0, operand(stop) * 1.0
     dtype = computed if dtype is None else numpy.dtype(dtype)
+    if dtype.kind not in "biufc":
+        raise Unsupported("steps of time")
     # The dtype argument keeps float16 bounds from overflowing in the difference, as NumPy's does.
     delta = stop - start if plain else _core.subtract(stop, start, dtype=computed)
     shape = () if plain else delta.shape
@@ -467,7 +469,7 @@ def eye(
     if order == "F":
         return eye(columns, rows, -k, dtype).T
     made = zeros((rows, columns), dtype=dtype, order=order)
-    if not is_ours(made):
+    if not is_ours(made) or made.ndim != 2:
         raise Unsupported("a dtype of NumPy's")
     set_diagonal(made, k, 1)
     return made
@@ -545,7 +547,7 @@ def _nothing(m: ndarray) -> Any:
 
 
 def _lower(m: ndarray, k: int) -> Any:
-    if m.ndim == 0:
+    if m.ndim == 0 or (type(k) is int and not -_TOO_MANY <= k < _TOO_MANY):
         raise Unsupported("an error that NumPy words")
     rows, columns = (m.shape[0],) * 2 if m.ndim == 1 else m.shape[-2:]
     return _triangle(rows, columns, k)

@@ -309,6 +309,8 @@ def ix_(*args: Any) -> Any:
     made, ndim = [], len(args)
     for i, arg in enumerate(args):
         if not is_array(arg):
+            if is_foreign(arg):
+                raise Unsupported("an array of another class")
             arg = numpy.asarray(arg)
             arg = arg.astype(numpy.intp) if arg.size == 0 else arg
         a = operand(arg)

@@ -87,26 +87,33 @@ class ProfileRange:
         return call  # type: ignore[return-value]
 
 
-def begin_run(command: str, program: Sequence[str]) -> None:
-    """Profile the whole run, if the settings ask for it."""
+def begin_run(command: str, program: Sequence[str]) -> str | None:
+    """Profile the whole run, if the settings ask for it. Where that cannot be, a sentence says why."""
     global _report
     asked, name, folder, rank, ranks = _core._profile_settings()
     own = str(os.getpid())
     # What a profiled process starts is not part of its run, and must not take its files.
     if not asked or _core._profiling() or os.environ.get(PROFILED, own) != own:
-        return
+        return None
     os.environ[PROFILED] = own
     folder = Path(folder)
-    folder.mkdir(parents=True, exist_ok=True)
-    _start(folder / f"{name}_{rank}.prof", program, "", rank=rank, ranks=ranks)
+    path = folder / f"{name}_{rank}.prof"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        _start(path, program, "", rank=rank, ranks=ranks)
+    except OSError as error:
+        why = error.strerror or str(error).removeprefix(f"{path}: ")
+        return f"--profile: {path} cannot be written: {why} (see --logdir and --profile-name)"
     if rank == 0:
         _report = (folder / f"{name}_prof", command)
+    return None
 
 
 def begin_if_asked() -> None:
     """At import: nothing is looked up where the environment does not speak of profiles."""
     if any("--profile" in os.environ.get(name, "") for name in ("NUMLOOM_CONFIG", "LEGATE_CONFIG")):
-        begin_run("numloom", sys.argv)
+        if why := begin_run("numloom", sys.argv):
+            print(f"numloom: {why}; the program runs without", file=sys.stderr)
 
 
 def _start(path: Path, program: Sequence[str], name: str, rank: int = 0, ranks: int = 1) -> None:

@@ -12,7 +12,7 @@ from . import _core
 from ._core import Unsupported, ndarray
 from ._fallback import native
 from ._indexing import take_along_axis
-from ._operands import NoValue, is_array, normalize_axis_tuple, operand, target
+from ._operands import NoValue, is_array, is_foreign, normalize_axis_tuple, operand, target
 from ._shape import moveaxis
 from ._sorting import searchsorted
 
@@ -195,6 +195,8 @@ def _median(a: ndarray) -> Any:
 
 def _shares(q: Any, hundred: bool) -> tuple[Host, bool]:
     """The quantiles as NumPy takes them, and whether they leave the type of the result alone."""
+    if is_foreign(q):
+        raise Unsupported("an array of another class")
     weak = type(q) in (int, float)
     q = _core.to_numpy(q) if is_array(q) else q
     made = numpy.asanyarray(numpy.true_divide(q, 100) if hundred else q)

@@ -78,6 +78,8 @@ def fix(x: Any, out: Any = None) -> Any:
 @native
 def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
     given = operand(x)
+    if type(copy) is str:
+        raise Unsupported("an error that NumPy words")
     made = array(given, copy=True) if copy or not is_array(x) else given
     if made.dtype.kind in "fc":
         limits = numpy.finfo(made.dtype)

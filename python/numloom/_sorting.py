@@ -152,9 +152,10 @@ def digitize(x: Any, bins: Any, right: Any = False) -> Any:
     if x.dtype.kind == "c":
         raise TypeError("x may not be complex")
     # Bins are few, and that they are in order is said in the call: NumPy says it.
-    order: Any = _monotonicity(_core.to_numpy(bins))
-    if order == 0:
-        raise Unsupported("an error that NumPy words")
+    edges = _core.to_numpy(bins)
+    order: Any = _monotonicity(edges)
+    if order == 0 or (edges.dtype.kind == "f" and numpy.isnan(edges).any()):
+        raise Unsupported("an error that NumPy words, or places among what is in no order")
     side = "left" if right else "right"
     if order < 0:
         return bins.size - searchsorted(bins[::-1], x, side)

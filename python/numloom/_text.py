@@ -232,7 +232,7 @@ def _complete(given: dict[str, Any]) -> Any:
     return table.T if given["unpack"] else table
 
 
-def fromstring(string: Any, dtype: Any = float, count: int = -1, *, sep: str = "", like: Any = None) -> Any:
+def fromstring(string: Any, dtype: Any = float, count: int = -1, sep: str = "", *, like: Any = None) -> Any:
     try:
         return _sequence(string, dtype, count, sep, like)
     except Unsupported:

@@ -34,7 +34,9 @@ def main(command: str = "numloom") -> int:
 
     from .program import run_module, run_script
 
-    _profile.begin_run(command, [driven.program, *driven.arguments])
+    if why := _profile.begin_run(command, [driven.program, *driven.arguments]):
+        print(f"{command}: {why}", file=sys.stderr)
+        return 2
 
     began = time.perf_counter()
     try:

@@ -90,6 +90,13 @@ impl Inputs<'_> {
     pub fn build(self, resolved: Resolved, binding: Binding) -> Result<Plan, Refusal> {
         let s = &resolved.settings;
         let launched = s.launcher != Launcher::None;
+        if s.module.is_empty() && resolved.is_given("module") {
+            return refuse(2, "-m: the name of a module is missing".into());
+        }
+        // Whether they are needed or not, so that they are right on the day they are.
+        for text in &s.launcher_extra {
+            launch::words_of("launcher-extra", text)?;
+        }
         let python = self.world.python();
         let named = usize::from(!matches!(self.program, Program::Module(_) | Program::Interpreter));
         let mut arguments = self.rest[named.min(self.rest.len())..].to_vec();

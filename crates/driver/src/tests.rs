@@ -250,6 +250,8 @@ fn nonsense_is_refused_with_one_sentence() {
         ("--cprofile ./exe", "", 2, "--cprofile: there is no Python script or module to profile"),
         ("--run-mode exec -m tool", "", 2, "-m tool: a module cannot be run with --run-mode exec"),
         ("--wrapper \"time 'x\" prog.py", "", 2, "--wrapper time 'x: a ' is opened and never closed"),
+        ("--launcher-extra \"x'y\" prog.py", "", 2, "--launcher-extra x'y: a ' is opened and never closed"),
+        ("-m ''", "", 2, "-m: the name of a module is missing"),
         ("--sysmem lots prog.py", "", 1, "--sysmem lots: a whole number of MiB is needed, such as --sysmem 4"),
         (
             "prog.py",

@@ -73,6 +73,13 @@ fn start(py: Python<'_>, command: &str, plan: Plan) -> Driven {
         say(command, &format!("cannot bind to {}: {error}", plan.binding.shown.join(", ")));
         return Driven::ended(1);
     }
+    let settings = &plan.resolved.settings;
+    if settings.cprofile
+        && let Err(error) = std::fs::create_dir_all(&settings.logdir)
+    {
+        say(command, &format!("--logdir {}: the directory cannot be made: {error}", settings.logdir.display()));
+        return Driven::ended(2);
+    }
     let failed = |error: std::io::Error| {
         say(command, &format!("cannot start {}: {error}", plan.argv[0]));
         Driven::ended(1)

@@ -217,7 +217,9 @@ pub fn extents(obj: &Bound<'_, PyAny>) -> PyResult<Extents> {
     if obj.hasattr("__index__")? && !obj.is_exact_instance_of::<PyBool>() {
         return Ok(SmallVec::from_elem(extent(obj)?, 1));
     }
-    if obj.is_exact_instance_of::<PyBool>() || !obj.hasattr("__len__")? {
+    // SAFETY: a live object.
+    let is_sequence = unsafe { pyo3::ffi::PySequence_Check(obj.as_ptr()) } != 0;
+    if obj.is_exact_instance_of::<PyBool>() || !is_sequence {
         let text = obj.repr()?;
         return Err(PyTypeError::new_err(format!("expected a sequence of integers or a single integer, got '{text}'")));
     }

@@ -11,7 +11,7 @@ use numloom_ir::{Dims, Value, View};
 use numloom_runtime::{Array, record};
 use pyo3::exceptions::{PyAttributeError, PyDeprecationWarning, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
+use pyo3::types::{PyTuple, PyType};
 use smallvec::SmallVec;
 
 /// `x` under another shape: a view, or a copy where strides cannot express it.
@@ -364,6 +364,9 @@ impl NdArray {
         let array = handle::sized(slf)?;
         let ours = py.get_type::<NdArray>();
         [dtype, r#type].into_iter().flatten().try_for_each(handle::refuse_derived)?;
+        if r#type.is_some_and(|t| !t.is_none() && !t.is_instance_of::<PyType>()) {
+            return Err(PyValueError::new_err("Type must be a sub-type of ndarray type"));
+        }
         let Some(wanted) = dtype.filter(|d| !d.is(&ours)) else {
             return match r#type.filter(|t| !t.is_none() && !t.is(&ours)) {
                 None => handle::wrap_view(slf, array),

@@ -55,14 +55,14 @@ fn sum<'py>(x: Object<'_, 'py>, p: Params<'_, 'py>) -> Native<Py<PyAny>> {
     folded(ScalarOp::Add, x, [&p[0], &p[1], &p[2], &p[3], &p[4], &p[5]])
 }
 
-/// Whether None was given, which is no answer to `keepdims`.
+/// Whether None was given, which is no answer to `keepdims`, and to `where` means no.
 fn is_none(p: &Bound1<'_>) -> bool {
     p.as_ref().is_some_and(|p| p.is_none())
 }
 
 /// The sum of truths: how many there are. `None` for calls with more to them.
 fn true_ones(x: Object<'_, '_>, p: Params<'_, '_>) -> Option<PyResult<Py<PyAny>>> {
-    if p.iter().any(|p| given(p).is_some()) || is_none(&p[3]) {
+    if p.iter().any(|p| given(p).is_some()) || is_none(&p[3]) || is_none(&p[5]) {
         return None;
     }
     let x = x.cast_exact::<NdArray>().ok()?.try_borrow().ok()?;
@@ -84,7 +84,7 @@ fn max<'py>(x: Object<'_, 'py>, p: Params<'_, 'py>) -> Native<Py<PyAny>> {
 
 /// Whether any or all elements are true, at once: looking ends where that is known. `None` for calls with more to them.
 fn truth(x: Object<'_, '_>, p: Params<'_, '_>, all: bool) -> Option<PyResult<Py<PyAny>>> {
-    if p.iter().any(|p| given(p).is_some()) || is_none(&p[2]) {
+    if p.iter().any(|p| given(p).is_some()) || is_none(&p[2]) || is_none(&p[3]) {
         return None;
     }
     let x = x.cast_exact::<NdArray>().ok()?.try_borrow().ok()?;

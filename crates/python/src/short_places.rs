@@ -1,7 +1,10 @@
 //! Short ways between the places of elements in an array and in the line of all of them.
 
-use crate::short::{Given, Made, int_or, near};
+use crate::quick_index;
+use crate::short::{Given, Made, int_or, near, ours};
+use crate::slots::held;
 use numloom_ir::{DType, Dims};
+use numloom_runtime::Array;
 use numloom_runtime::record::{self, Near};
 use pyo3::ffi;
 use smallvec::SmallVec;
@@ -11,6 +14,8 @@ unsafe fn extents(object: *mut ffi::PyObject) -> Option<Dims> {
     let extent = |object| usize::try_from(int_or(object, 0)?).ok().filter(|&n| n > 0);
     let shape: Dims = if object.is_null() {
         return None;
+    } else if let Some(x) = indices(object).filter(|x| x.view.ndim() == 1) {
+        (0..x.view.size()).map(|i| at(&x, i).filter(|&n| n > 0)).collect::<Option<_>>()?
     } else if ffi::PyTuple_CheckExact(object) != 0 {
         (0..ffi::PyTuple_Size(object)).map(|i| extent(ffi::PyTuple_GetItem(object, i))).collect::<Option<_>>()?
     } else {
@@ -21,7 +26,11 @@ unsafe fn extents(object: *mut ffi::PyObject) -> Option<Dims> {
 }
 
 unsafe fn indices<'a>(object: *mut ffi::PyObject) -> Option<Near<'a>> {
-    near(object).filter(|x| x.view.dtype == DType::I64 && x.view.ndim() > 0 && x.is_dense())
+    near(object).filter(are_places)
+}
+
+fn are_places(x: &Near) -> bool {
+    x.view.dtype == DType::I64 && x.view.ndim() > 0 && x.is_dense()
 }
 
 unsafe fn at(x: &Near, i: usize) -> Option<usize> {
@@ -35,7 +44,13 @@ pub unsafe fn ravel_multi_index(given: &Given) -> Option<Made> {
     if places.is_null() || ffi::PyTuple_CheckExact(places) == 0 || ffi::PyTuple_Size(places) != shape.len() as isize {
         return None;
     }
-    let all = (0..shape.len()).map(|k| indices(ffi::PyTuple_GetItem(places, k as isize)));
+    // Arrays, or what short lists of Python's ints are read as.
+    let places = (0..shape.len()).map(|k| {
+        let object = ffi::PyTuple_GetItem(places, k as isize);
+        ours(object).map(|x| x.array.clone()).or_else(|| quick_index::listed(&held(given.py, object)))
+    });
+    let places = places.collect::<Option<SmallVec<[Array; 4]>>>()?;
+    let all = places.iter().map(|x| record::near(x).filter(are_places));
     let all = all.collect::<Option<SmallVec<[Near; 4]>>>()?;
     let own = &all[0].view.shape;
     if all.iter().any(|x| &x.view.shape != own) {

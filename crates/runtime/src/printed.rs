@@ -9,11 +9,16 @@ use parking_lot::Mutex;
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Texts written so far.
 static WRITTEN: Mutex<Option<HashSet<u64>>> = Mutex::new(None);
 
-/// Writes the program, unless it was. A directory that cannot be written leaves it out: the run itself is right.
+/// Whether it was said that the directory cannot be written.
+static SAID: AtomicBool = AtomicBool::new(false);
+
+/// Writes the program, unless it was. A directory that cannot be written leaves it out, and that is said: the run itself
+/// is right.
 pub fn keep(directory: &str, plan: &FusedPlan, domain: &[usize], params: &[Value], of: (&[Operand], &[Output])) {
     if !plan.spots().all(|s| gpu::is_aligned(&s.view)) {
         return; // a GPU leaves these to the CPU
@@ -27,8 +32,12 @@ pub fn keep(directory: &str, plan: &FusedPlan, domain: &[usize], params: &[Value
     text.hash(&mut hasher);
     let key = hasher.finish();
     if WRITTEN.lock().get_or_insert_default().insert(key) {
-        let directory = Path::new(directory);
-        let _ = std::fs::create_dir_all(directory);
-        let _ = std::fs::write(directory.join(format!("{key:016x}.cu")), text);
+        let path = Path::new(directory).join(format!("{key:016x}.cu"));
+        let written = std::fs::create_dir_all(directory).and_then(|()| std::fs::write(path, text));
+        if let Err(error) = written
+            && !SAID.swap(true, Ordering::Relaxed)
+        {
+            eprintln!("numloom: --print-kernels {directory}: kernels cannot be written there: {error}");
+        }
     }
 }

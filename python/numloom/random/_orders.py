@@ -55,8 +55,8 @@ def permutation(stream: Any, x: Any, axis: int = 0) -> Any:
         shuffle_in_place(stream, copy)
         return copy
     if isinstance(x, int | numpy.integer) and not isinstance(x, bool):
-        if x < 0 or isinstance(x, numpy.integer):
-            raise Unsupported("arange decides the dtype")
+        if x < 0 or isinstance(x, numpy.integer) or x >= 1 << 62:
+            raise Unsupported("arange decides the dtype, or an error that NumPy words")
         return order(stream, x)
     x = asarray(x)
     if not is_ours(x) or x.ndim == 0:

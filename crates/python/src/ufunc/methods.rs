@@ -114,6 +114,8 @@ pub fn accumulate_array<'py>(
     let input = &narrowed(py, input.clone(), dtype)?;
     if let Some(rest) = input.view.shape[axis].checked_sub(1) {
         let exponents = input.with_view(input.view.slice(axis, rest.min(1), 1, rest));
+        // What is negative once it is cast.
+        let exponents = if op == ScalarOp::Power { cast(py, exponents, dtype)? } else { exponents };
         refuse_negative_powers(py, op, dtype, &exponents)?;
     }
     let scan = Accumulate::new(library_fold(op, lp), axis);

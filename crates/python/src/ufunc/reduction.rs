@@ -278,6 +278,10 @@ pub fn initial<'py>(value: Option<&Bound<'py, PyAny>>) -> Native<Initial<'py>> {
 
 /// `where=` of a reduction; must broadcast to the input.
 pub fn reduction_mask(value: Option<&Bound<'_, PyAny>>, input: &Array) -> Native<Option<Array>> {
+    if value.is_some_and(|v| v.is_none()) {
+        // False, to NumPy.
+        return Err(Stop::ToNumpy);
+    }
     let Some(m) = value.filter(|v| !is_no_value(v)).map(mask).transpose()?.flatten() else { return Ok(None) };
     if m.view.broadcast_to(&input.view.shape).is_none() { Err(Stop::ToNumpy) } else { Ok(Some(m)) }
 }
