@@ -389,7 +389,8 @@ def test_a_hook_of_a_fork_may_use_arrays():
         start("""
         import os
         x = np.arange(300_000.0)
-        os.register_at_fork(before=lambda: print(float((x + 1).max())), after_in_parent=lambda: print(float((x + 2).max())))
+        say = lambda k: print(float((x + k).max()))
+        os.register_at_fork(before=lambda: say(1), after_in_parent=lambda: say(2))
         pid = os.fork()
         if pid == 0:
             os._exit(0)
