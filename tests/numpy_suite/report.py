@@ -176,7 +176,8 @@ DIFFERENCES = """\
 - Of equal indices the last one in the order of the index array wins; NumPy goes through index arrays that all lie the
   other way round from their end.
 - A weight that is NaN spoils its own bin of a `histogram`; NumPy adds them up first, and those behind it are NaN, too.
-- The arrays that `nonzero` gives for several axes are dense ones of their own; NumPy's are columns of one.
+- The arrays that `nonzero` for several axes and `unravel_index` give are dense ones of their own; NumPy's are columns
+  of one.
 - Words about the names and the number of arguments of a method are Python's own for a class in Rust:
   `ndarray.copy() got an unexpected keyword argument`.
 - Sums, products, elementary functions and complex products may differ in the last places, because they are computed
@@ -194,7 +195,16 @@ DIFFERENCES = """\
 - A floating-point warning inside masked work (`x[m] = 1 / (x[m] * 0)`) may come from a number that stands in for the
   unselected elements, where the expression fails for every number. An operation whose result nobody reads does not
   warn.
-- `isinstance(x, np.ndarray)` holds for NumPy's arrays too, which arrays of texts, dates, objects and records are.
+- `isinstance(x, np.ndarray)` holds for NumPy's arrays too, which arrays of texts, dates, objects and records are. But
+  their methods are NumPy's, and do not know our class: `x.view(np.ndarray)` of such an array is `x.view(numpy.ndarray)`
+  in full, and what is put into one of their elements is a number (`x[0] = a.item()`), not an array of no dimensions.
+- Powers of complex64 by arrays are computed in double precision: where a product on the way is beyond the range of
+  singles, NumPy gives NaN, Numloom the power, or infinity.
+- NumPy's functions about types (`np.dtype`, `np.can_cast`, `np.promote_types`, `np.finfo`) take an array of ours for
+  its type, and refuse one of NumPy's.
+- An array made from `x.flat` is a copy; of a contiguous `x`, NumPy gives a view.
+- The types `longlong` and `ulonglong` are `long` and `ulong`, which are the same size: `np.zeros(2, 'q').dtype.char` is
+  `'l'`.
 - Warnings of deferred work come when it is done, under the filters (`warnings.simplefilter`, `catch_warnings`) of when
   it was written: what was ignored stays ignored, what was to be an error is one in the call. A block that collects
   them (`catch_warnings(record=True)`) must read the values, or call `numloom.sync()`, before it ends.
