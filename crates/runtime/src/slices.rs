@@ -1,6 +1,8 @@
 //! Merging neighbours: a loop over adjacent slices (`for s in range(0, n, 4096): … z[s:s+4096] …`)
 //! records the same few operations again and again, each time one slice further. Such bodies become one
-//! body over the joined slices before anything else looks at the window.
+//! body over the joined slices before anything else looks at the window. Where something is the same in every body and
+//! lies along the slice (`for i in …: z[i] -= r`), it cannot be joined: then what moves has one more axis, along which
+//! the bodies follow one another (`Template::raised`).
 //!
 //! Running the bodies one after another and running each operation once over all slices is the same if
 //! every operation is elementwise, every temporary is made, used and forgotten inside its own body, and
@@ -34,6 +36,8 @@ pub struct Run {
     slots: Vec<Slot>,
     axis: usize,
     domain: Dims,
+    /// As in the template.
+    steps: Option<Vec<isize>>,
 }
 
 /// What a place of the body is in every repetition.
@@ -101,15 +105,18 @@ fn run_at(ops: &[Operation], signatures: &[u64], start: usize, period: usize) ->
     if !repeats(1) {
         return None;
     }
-    let mut t = Template::new(&ops[body(0)])?;
-    let (mut times, mut others) = (1, 0);
-    while repeats(times) && t.extend(&ops[body(times)]) {
-        others += ops[body(times)][0].times;
-        times += 1;
-    }
-    let axis = t.axis.filter(|_| times > 1)?;
-    t.domain[axis] = t.extent;
-    Some(Run { start, period, times, others, slots: t.slots, axis, domain: t.domain })
+    let run = |mut t: Template| {
+        let (mut times, mut others) = (1, 0);
+        while repeats(times) && t.extend(&ops[body(times)]) {
+            others += ops[body(times)][0].times;
+            times += 1;
+        }
+        let axis = t.axis.filter(|_| times > 1)?;
+        t.domain[axis] = t.extent;
+        Some(Run { start, period, times, others, slots: t.slots, axis, domain: t.domain, steps: t.steps })
+    };
+    let joined = Template::new(&ops[body(0)]).and_then(&run);
+    joined.or_else(|| Template::raised(&ops[body(0)], &ops[body(1)]).and_then(&run))
 }
 
 /// Equal for operations that may be the same work: what it is, on which types, from which line.
@@ -139,6 +146,8 @@ struct Touch<'a> {
     place: &'a Place,
     writes: bool,
     slot: Slot,
+    /// Where bodies have an axis of their own.
+    step: isize,
 }
 
 struct Template<'a> {
@@ -150,6 +159,20 @@ struct Template<'a> {
     axis: Option<usize>,
     /// Joined extent along `axis` so far.
     extent: usize,
+    /// If the bodies follow one another along an axis of their own, the first: the bytes from each place to the same one of
+    /// the next body, by slot.
+    steps: Option<Vec<isize>>,
+}
+
+/// The view with an axis before its own, which has `rank` with it, along which `extent` of them are `step` bytes apart.
+fn raise(v: &View, step: isize, extent: usize, rank: usize) -> View {
+    let mut w = v.clone();
+    while w.ndim() < rank {
+        w = w.expand(0);
+    }
+    w.shape[0] = extent;
+    w.strides[0] = step;
+    w
 }
 
 /// An operation's places in the order of its slots: inputs, mask, outputs.
@@ -191,7 +214,7 @@ impl<'a> Template<'a> {
         if domain.contains(&0) {
             return None;
         }
-        let mut t = Template { ops, slots: Vec::new(), temps: Vec::new(), domain, axis: None, extent: 0 };
+        let mut t = Template { ops, slots: Vec::new(), temps: Vec::new(), domain, axis: None, extent: 0, steps: None };
         for op in ops {
             if domain_of(op).ok()?.is_some_and(|d| *d != t.domain) {
                 return None;
@@ -217,6 +240,35 @@ impl<'a> Template<'a> {
         t.temps.iter().all(|x| x.store.is_private(x.reads, x.writes)).then_some(t)
     }
 
+    /// A template for bodies along an axis of their own, from the first two.
+    fn raised(ops: &'a [Operation], next: &[Operation]) -> Option<Template<'a>> {
+        let mut t = Template::new(ops)?;
+        let are_maps =
+            ops.iter().all(|op| matches!(op.kind, Kind::Map(_)) && places(op).all(|(p, _)| !is_unsized(&p.view)));
+        if !are_maps || ops.iter().zip(next).any(|(a, b)| places(a).count() != places(b).count()) {
+            return None;
+        }
+        let mut steps = Vec::with_capacity(t.slots.len());
+        let pairs = ops.iter().zip(next).flat_map(|(a, b)| places(a).zip(places(b)));
+        for (slot, ((p, _), (q, _))) in t.slots.iter_mut().zip(pairs) {
+            let step = (q.view.offset as isize).wrapping_sub(p.view.offset as isize);
+            match slot {
+                Slot::Temp(_) => steps.push(0),
+                _ if step != 0 => {
+                    if p.view.ndim() > t.domain.len() {
+                        return None;
+                    }
+                    *slot = Slot::Moving;
+                    steps.push(step);
+                }
+                _ => steps.push(0),
+            }
+        }
+        t.domain.insert(0, 1);
+        (t.axis, t.extent, t.steps) = (Some(0), 1, Some(steps));
+        Some(t)
+    }
+
     /// Takes in the next body, if it is the same work one slice further.
     fn extend(&mut self, body: &[Operation]) -> bool {
         if self.axis.is_none() && !self.find_axis(body) {
@@ -224,13 +276,18 @@ impl<'a> Template<'a> {
         }
         let Some(axis) = self.axis else { return false };
         let Some(domain) = body.iter().find_map(|o| domain_of(o).ok().flatten()) else { return false };
-        let fits = domain.len() == self.domain.len()
-            && domain[axis] > 0
-            && (0..domain.len()).all(|k| k == axis || domain[k] == self.domain[k]);
-        if !fits || !self.repeats(body, domain, axis) || !self.is_elementwise(axis, self.extent + domain[axis]) {
+        let (fits, more) = match self.steps {
+            Some(_) => (domain[..] == self.domain[1..], 1),
+            None => {
+                let other = |k: usize| k == axis || domain[k] == self.domain[k];
+                let fits = domain.len() == self.domain.len() && domain[axis] > 0 && (0..domain.len()).all(other);
+                (fits, domain.get(axis).copied().unwrap_or(0))
+            }
+        };
+        if !fits || !self.repeats(body, domain, axis) || !self.is_elementwise(axis, self.extent + more) {
             return false;
         }
-        self.extent += domain[axis];
+        self.extent += more;
         true
     }
 
@@ -269,7 +326,7 @@ impl<'a> Template<'a> {
 
     fn repeats(&self, body: &[Operation], domain: &Dims, axis: usize) -> bool {
         let mut twins: SmallVec<[Option<&Arc<Store>>; 16]> = SmallVec::from_elem(None, self.temps.len());
-        let mut slots = self.slots.iter();
+        let mut slots = self.slots.iter().enumerate();
         for (a, b) in self.ops.iter().zip(body) {
             let same_kind = match (&a.kind, &b.kind) {
                 (Kind::Map(x), Kind::Map(y)) => x == y,
@@ -290,7 +347,7 @@ impl<'a> Template<'a> {
                 return false;
             }
             for ((p, _), (q, _)) in places(a).zip(places(b)) {
-                let Some(slot) = slots.next() else { return false };
+                let Some((index, slot)) = slots.next() else { return false };
                 let same = match *slot {
                     Slot::Temp(k) => {
                         q.view.dtype == p.view.dtype
@@ -299,6 +356,14 @@ impl<'a> Template<'a> {
                             && Arc::ptr_eq(twins[k as usize].get_or_insert(&q.store), &q.store)
                     }
                     Slot::Still => Arc::ptr_eq(&p.store, &q.store) && p.view == q.view,
+                    Slot::Moving if let Some(steps) = &self.steps => {
+                        let there = p.view.offset as isize + steps[index] * self.extent as isize;
+                        Arc::ptr_eq(&p.store, &q.store)
+                            && p.view.dtype == q.view.dtype
+                            && p.view.shape == q.view.shape
+                            && p.view.strides == q.view.strides
+                            && there == q.view.offset as isize
+                    }
                     Slot::Moving => {
                         Arc::ptr_eq(&p.store, &q.store)
                             && p.view.dtype == q.view.dtype
@@ -320,23 +385,30 @@ impl<'a> Template<'a> {
     fn is_elementwise(&self, axis: usize, extent: usize) -> bool {
         let mut touches: SmallVec<[Touch; 8]> = SmallVec::new();
         let all = self.ops.iter().flat_map(places);
-        for (&slot, (place, writes)) in self.slots.iter().zip(all) {
+        for (index, (&slot, (place, writes))) in self.slots.iter().zip(all).enumerate() {
             if matches!(slot, Slot::Temp(_)) {
                 continue;
             }
-            let known =
-                touches.iter_mut().find(|t| Arc::ptr_eq(&t.place.store, &place.store) && t.place.view == place.view);
+            let step = self.steps.as_ref().map_or(0, |steps| steps[index]);
+            let known = touches.iter_mut().find(|t| {
+                Arc::ptr_eq(&t.place.store, &place.store)
+                    && t.place.view == place.view
+                    && t.slot == slot
+                    && t.step == step
+            });
             match known {
                 Some(t) => t.writes |= writes,
-                None => touches.push(Touch { place, writes, slot }),
+                None => touches.push(Touch { place, writes, slot, step }),
             }
         }
-        let grown = |t: &Touch| {
-            let mut v = t.place.view.clone();
-            if t.slot == Slot::Moving {
+        let grown = |t: &Touch| match (t.slot, &self.steps) {
+            (Slot::Moving, Some(_)) => raise(&t.place.view, t.step, extent, self.domain.len()),
+            (Slot::Moving, None) => {
+                let mut v = t.place.view.clone();
                 v.shape[axis] = extent;
+                v
             }
-            v
+            _ => t.place.view.clone(),
         };
         // Bodies that begin in the middle of the one before write elements again: grown, their view meets itself.
         let meets_itself = |t: &Touch| t.writes && self_overlaps(&grown(t));
@@ -359,8 +431,9 @@ fn shifted(v: &View, axis: usize, extent: usize) -> isize {
 
 impl Run {
     /// The view of a place of the body when all slices are joined.
-    fn widened(&self, v: &View, slot: Slot) -> View {
+    fn widened(&self, v: &View, (index, slot): (usize, Slot)) -> View {
         match slot {
+            Slot::Moving if let Some(steps) = &self.steps => raise(v, steps[index], self.domain[0], self.domain.len()),
             Slot::Temp(_) if !is_unsized(v) => View::dense(v.dtype, &self.domain, Order::C),
             Slot::Moving => {
                 let mut w = v.clone();
@@ -379,10 +452,10 @@ impl Run {
     }
 
     fn widen(&self, body: &mut [Operation]) {
-        let mut slots = self.slots.iter();
+        let mut slots = self.slots.iter().copied().enumerate();
         for op in body {
             op.times += self.others;
-            for (p, &slot) in places_mut(op).zip(&mut slots) {
+            for (p, slot) in places_mut(op).zip(&mut slots) {
                 p.view = self.widened(&p.view, slot);
             }
         }
