@@ -205,6 +205,96 @@ def test_explain_counts_slices():
     raise AssertionError(text)
 
 
+def row_program(seed: int) -> tuple[str, tuple[int, ...]]:
+    """A loop over rows, planes, or parts of them, beside some that stay the same."""
+    pick = random.Random(seed)
+    shape = pick.choice([(40, 300), (30, 200), (12, 20, 30), (24, 6, 40)])
+    rank = len(shape)
+    part = pick.choice(["", "", ", 3:", ", :-2", ", ::2", ", ::-1", ", 1:5"])
+    still = pick.choice(["0", "1", "7", "-1", "5"])
+    rows = pick.choice(["range(1, n - 1)", "range(0, n, 2)", "range(n - 2, 0, -1)", "range(2, n - 1, 3)", "range(n)"])
+
+    def term() -> str:
+        name = pick.choice("xyz")
+        return pick.choice(
+            [f"{name}[i{part}]"] * 4
+            + [f"{name}[{still}{part}]"] * 3
+            + [
+                f"{name}[i // 2 * 2{part}]",
+                f"{name}[(i * 2) % n{part}]",
+                f"{name}[i - 1{part}]",
+                f"{name}[n - 1 - i{part}]",
+            ]
+            + [
+                "2.5",
+                "c",
+                f"{name}[i, :1]" if rank == 2 else f"{name}[i, :1, :1]",
+                "x.T[0, i : i + 1]",
+                "r" if rank == 2 and not part else "c",
+            ]
+        )
+
+    lines = []
+    for _ in range(pick.randint(1, 4)):
+        target = f"{pick.choice('xyz')}[{pick.choice(['i'] * 6 + [still, 'i // 2'])}{part}]"
+        kind = pick.choice(["store", "store", "update", "update", "temp", "where", "mask"])
+        value = f"{term()} {pick.choice('+-*')} {term()}"
+        if kind == "update":
+            lines.append(f"{target} {pick.choice(['+=', '-=', '*='])} {term()}")
+        elif kind == "temp":
+            lines += [f"t = {target} * 0.5 + {value}", f"{target} = t - {term()}"]
+        elif kind == "where":
+            lines.append(f"{target} = np.where({target} > 0.4, {value}, {target})")
+        elif kind == "mask":
+            lines.append(f"np.add({target}, {term()}, out={target}, where={target} > 0.5)")
+        else:
+            lines.append(f"{target} = {value}")
+    text = f"n = {shape[0]}\nkept = []\nfor i in {rows}:\n" + "".join(f"    {line}\n" for line in lines)
+    return text + pick.choice(["", "z = z * 2\n", "kept.append(z.sum())\n", "kept.append(x[3] + y[2])\n"]), shape
+
+
+@pytest.mark.parametrize("block", range(20))
+def test_random_loops_over_rows(block):
+    for seed in range(block * 40, block * 40 + 40):
+        text, shape = row_program(seed)
+        want, got = run(text, numpy, shape), run(text, np, shape)
+        assert len(want) == len(got), f"seed {seed}\n{text}"
+        for w, g in zip(want, got, strict=True):
+            if isinstance(w, str):
+                assert w == g, f"seed {seed}\n{text}"
+                continue
+            assert numpy.allclose(numpy.asarray(g), w, rtol=1e-9, atol=1e-12, equal_nan=True), f"seed {seed}\n{text}"
+
+
+@pytest.mark.parametrize(
+    ("line", "tasks"),
+    [
+        ("x[i] -= y[0]", 3),
+        ("x[i, :9000] -= y[i, 1000:]", 3),
+        ("x[i, :9000] = x[i, :9000] * z[2, 1000:] + y[i, :9000]", 3),
+        ("t = x[i] * y[0]; x[i] = t + z[i]", 3),
+        ("x[i] -= x[0]", 3),
+        # Each goes on from the one before.
+        ("x[i] = x[i - 1] * 0.5 + y[0]", None),
+    ],
+)
+def test_rows_beside_what_stays_are_joined(line, tasks):
+    rng = numpy.random.default_rng(3)
+    given = {name: rng.random((120, 10_000)) for name in "xyz"}
+    ours = {name: np.array(a) for name, a in given.items()}
+    body = compile(line, "<body>", "exec")
+    np.sync()
+    with Counted() as grew:
+        for i in range(1, 120):
+            exec(body, {**ours, "i": i})
+        np.sync()
+    for i in range(1, 120):
+        exec(body, {**given, "i": i})
+    for name in "xyz":
+        agree(ours[name], given[name])
+    assert tasks is None or grew["tasks"] <= tasks
+
+
 RECORDED = "--inline-size 16"
 
 

@@ -3,7 +3,7 @@
 
 use crate::array::Array;
 use crate::error::ExecError;
-use crate::inline::{SMALL, room};
+use crate::inline::{SMALL, is_part_of_many, room};
 use crate::lines::{gather_box, slot};
 use crate::near;
 use crate::prompt;
@@ -25,7 +25,7 @@ pub fn map_new(op: ScalarOp, lp: u8, ins: &[Operand]) -> Option<Result<(Array, u
     });
     let shape = broadcast_shapes(arrays.clone().map(|a| a.view.shape.as_slice())).filter(|s| !s.is_empty())?;
     let n = checked_size(&shape)?;
-    if n == 0 || !prompt::runs_at_once(n) {
+    if n == 0 || !prompt::runs_at_once(n) || is_part_of_many(ins, n) {
         return None;
     }
     let all = arrays.map(|a| a.view.broadcast_to(&shape)).collect::<Option<SmallVec<[View; 2]>>>()?;

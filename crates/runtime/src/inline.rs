@@ -11,6 +11,7 @@ use crate::lines::{self, slot};
 use crate::near;
 use crate::node::is_unsized;
 use crate::operation::{Kind, Operation, Place, Source};
+use crate::parts;
 use crate::profile;
 use crate::prompt;
 use crate::provenance::Provenance;
@@ -34,14 +35,24 @@ type Result<T> = std::result::Result<T, ExecError>;
 /// Whether an operation on these arrays is small enough to run now, and may: see `is_free`.
 #[inline]
 pub fn is_possible<'a>(elements: usize, reads: impl Iterator<Item = &'a Array>, outs: &[&Array]) -> bool {
-    prompt::runs_at_once(elements) && is_free(reads, outs)
+    prompt::runs_at_once(elements) && is_free(elements, reads, outs)
 }
 
 /// Whether nothing recorded is still on its way to these arrays.
 #[inline]
-pub fn is_free<'a>(mut reads: impl Iterator<Item = &'a Array>, outs: &[&Array]) -> bool {
-    reads.all(|a| a.store.is_settled() && a.symbol().is_none() && !a.store.is_broken() && !a.store.is_away())
-        && outs.iter().all(|a| a.store.is_idle() && a.symbol().is_none() && !a.store.is_away())
+pub fn is_free<'a>(elements: usize, mut reads: impl Iterator<Item = &'a Array>, outs: &[&Array]) -> bool {
+    reads.all(|a| {
+        a.store.is_settled()
+            && a.symbol().is_none()
+            && !a.store.is_broken()
+            && !a.store.is_away()
+            && !parts::is_one_of_many(&a.store, &a.view, elements)
+    }) && outs.iter().all(|a| {
+        a.store.is_idle()
+            && a.symbol().is_none()
+            && !a.store.is_away()
+            && !parts::is_one_of_many(&a.store, &a.view, elements)
+    })
 }
 
 /// Whether an operation was recorded for no other reason than that something recorded was on its way to its arrays.
@@ -60,8 +71,15 @@ pub fn only_waits(op: &Operation) -> bool {
     let whole = op.outs.iter().take(put).chain(op.reads().take(taken));
     op.outs.iter().skip(put).chain(op.reads().skip(taken)).all(|p| {
         let elements = if is_unsized(&p.view) { UNSIZED } else { p.view.size() };
-        elements <= most && !p.store.is_broken()
+        elements <= most && !p.store.is_broken() && !parts::is_one_of_many(&p.store, &p.view, elements)
     }) && whole.into_iter().all(|p| !p.store.is_broken())
+}
+
+/// Whether one of the operands is a slice that is likely one of many.
+#[inline]
+pub(crate) fn is_part_of_many(ins: &[Operand], elements: usize) -> bool {
+    let part = |i: &Operand| matches!(i, Operand::Array(a) if parts::is_one_of_many(&a.store, &a.view, elements));
+    elements > SMALL && ins.iter().any(part)
 }
 
 /// The longest array that `map_new` and `run_small` take: one call of a block loop.
@@ -117,7 +135,7 @@ pub fn map_new(op: ScalarOp, lp: u8, ins: &[Operand]) -> Option<Result<(Array, u
         _ => None,
     })?;
     let n = like.view.size();
-    if n == 0 || !prompt::runs_at_once(n) {
+    if n == 0 || !prompt::runs_at_once(n) || is_part_of_many(ins, n) {
         return None;
     }
     let types = &op.loops()[lp as usize];
@@ -290,7 +308,7 @@ pub(crate) unsafe fn in_blocks<const N: usize>(
 pub fn select_new(mask: &Array, yes: Operand, no: Operand, dtype: DType) -> Option<Array> {
     let _still = spill::inline();
     let (n, shape) = (mask.view.size(), &mask.view.shape);
-    if n == 0 || !prompt::runs_at_once(n) || shape.is_empty() {
+    if n == 0 || !prompt::runs_at_once(n) || shape.is_empty() || is_part_of_many(&[Operand::Array(mask), yes, no], n) {
         return None;
     }
     let run = |o: &Operand| match o {
@@ -311,7 +329,7 @@ pub fn select_new(mask: &Array, yes: Operand, no: Operand, dtype: DType) -> Opti
 pub fn cast_small(a: &Array, to: DType) -> Option<(Array, u8)> {
     let _still = spill::inline();
     let (n, shape, size) = (a.view.size(), &a.view.shape, a.view.dtype.size());
-    if n == 0 || !prompt::runs_at_once(n) {
+    if n == 0 || !prompt::runs_at_once(n) || is_part_of_many(&[Operand::Array(a)], n) {
         return None;
     }
     let mut flags = 0;

@@ -17,6 +17,7 @@ mod host_copy;
 mod inline;
 mod operation;
 mod pairs;
+mod parts;
 mod prompt;
 mod recent;
 pub mod record;

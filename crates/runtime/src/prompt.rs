@@ -115,6 +115,13 @@ pub fn wants_results() -> bool {
     STREAK.load(Relaxed) >= HABIT
 }
 
+/// Whether operations that could run at once may save something together: neither does the program wait for each, nor did
+/// those before become as many tasks.
+#[inline]
+pub fn may_merge() -> bool {
+    LEFT.load(Relaxed) == 0 && !wants_results()
+}
+
 fn is_middling(elements: usize) -> bool {
     is_within(elements, MIDDLING)
 }

@@ -233,7 +233,7 @@ fn map_as_it_is(
     }
     let weight = small::weight(op, ins, elements);
     let at_once = prompt::runs_at_once(weight) || small::is_light(op) && prompt::light_runs_at_once(weight);
-    if at_once && inline::is_free(arrays(ins).chain(mask), outs) {
+    if at_once && inline::is_free(weight, arrays(ins).chain(mask), outs) {
         inline::counted(op.name());
         if mask.is_none()
             && let [out] = outs
@@ -404,7 +404,7 @@ pub fn reduce(
     }
     let ins = [Operand::Array(input)];
     let at_once = if out.view.size() == 1 { prompt::gives_value(elements) } else { prompt::runs_at_once(elements) };
-    if at_once && inline::is_free(std::iter::once(input).chain(mask), &[out]) {
+    if at_once && inline::is_free(elements, std::iter::once(input).chain(mask), &[out]) {
         inline::counted(op.name());
         if out.view.size() == 1 {
             prompt::value();
@@ -454,7 +454,7 @@ fn long_product(
     };
     let (elements, is_value) = (input.view.size(), out.view.size() == 1);
     let at_once = if is_value { prompt::gives_value(elements) } else { prompt::runs_at_once(elements) };
-    if at_once && inline::is_free(std::iter::once(input), &[out]) {
+    if at_once && inline::is_free(elements, std::iter::once(input), &[out]) {
         inline::counted(op.name());
         if is_value {
             prompt::value();

@@ -26,6 +26,9 @@ const LONGEST_BODY: usize = 96;
 /// Earlier places with the same operation that are tried as the start of the body before.
 const TRIES: usize = 4;
 
+/// Operations of one signature at which no run was found, after which none is looked for: the loop's rounds do not join.
+const PATIENCE: u32 = 12;
+
 /// A body and its repetitions.
 pub struct Run {
     pub start: usize,
@@ -58,18 +61,27 @@ pub fn find(ops: &[Operation]) -> (Vec<Run>, usize) {
     let signatures: Vec<u64> = ops.iter().map(signature).collect();
     let mut last: FxHashMap<u64, usize> = FxHashMap::default();
     let mut before: Vec<usize> = vec![NONE; ops.len()];
+    let mut in_vain: FxHashMap<u64, u32> = FxHashMap::default();
     let (mut i, mut free) = (0, 0);
     while i < ops.len() {
         let mut j = last.get(&signatures[i]).copied().unwrap_or(NONE);
         before[i] = j;
         let mut run = None;
-        for _ in 0..TRIES {
+        let mut tried = false;
+        let tries = if in_vain.get(&signatures[i]).is_some_and(|&n| n >= PATIENCE) { 0 } else { TRIES };
+        for _ in 0..tries {
             // Bodies of one run do not belong to another.
             if j == NONE || j < free || i - j > LONGEST_BODY || run.is_some() {
                 break;
             }
-            run = moves(&ops[j], &ops[i]).then(|| run_at(ops, &signatures, j, i - j)).flatten();
+            if moves(&ops[j], &ops[i]) {
+                tried = true;
+                run = run_at(ops, &signatures, j, i - j);
+            }
             j = before[j];
+        }
+        if run.is_none() && tried {
+            *in_vain.entry(signatures[i]).or_default() += 1;
         }
         match run {
             Some(run) => {
@@ -111,12 +123,16 @@ fn run_at(ops: &[Operation], signatures: &[u64], start: usize, period: usize) ->
             others += ops[body(times)][0].times;
             times += 1;
         }
-        let axis = t.axis.filter(|_| times > 1)?;
+        let Some(axis) = t.axis.filter(|_| times > 1) else { return Err(t.meets) };
         t.domain[axis] = t.extent;
-        Some(Run { start, period, times, others, slots: t.slots, axis, domain: t.domain, steps: t.steps })
+        Ok(Run { start, period, times, others, slots: t.slots, axis, domain: t.domain, steps: t.steps })
     };
-    let joined = Template::new(&ops[body(0)]).and_then(&run);
-    joined.or_else(|| Template::raised(&ops[body(0)], &ops[body(1)]).and_then(&run))
+    match run(Template::new(&ops[body(0)])?) {
+        Ok(joined) => Some(joined),
+        // Bodies that meet each other do so however they are put together.
+        Err(true) => None,
+        Err(false) => Template::raised(&ops[body(0)], &ops[body(1)]).and_then(|t| run(t).ok()),
+    }
 }
 
 /// Equal for operations that may be the same work: what it is, on which types, from which line.
@@ -162,6 +178,8 @@ struct Template<'a> {
     /// If the bodies follow one another along an axis of their own, the first: the bytes from each place to the same one of
     /// the next body, by slot.
     steps: Option<Vec<isize>>,
+    /// Whether the next body does the same work, but not apart from those so far.
+    meets: bool,
 }
 
 /// The view with an axis before its own, which has `rank` with it, along which `extent` of them are `step` bytes apart.
@@ -214,7 +232,16 @@ impl<'a> Template<'a> {
         if domain.contains(&0) {
             return None;
         }
-        let mut t = Template { ops, slots: Vec::new(), temps: Vec::new(), domain, axis: None, extent: 0, steps: None };
+        let mut t = Template {
+            ops,
+            slots: Vec::new(),
+            temps: Vec::new(),
+            domain,
+            axis: None,
+            extent: 0,
+            steps: None,
+            meets: false,
+        };
         for op in ops {
             if domain_of(op).ok()?.is_some_and(|d| *d != t.domain) {
                 return None;
@@ -250,7 +277,7 @@ impl<'a> Template<'a> {
         }
         let mut steps = Vec::with_capacity(t.slots.len());
         let pairs = ops.iter().zip(next).flat_map(|(a, b)| places(a).zip(places(b)));
-        for (slot, ((p, _), (q, _))) in t.slots.iter_mut().zip(pairs) {
+        for (slot, ((p, writes), (q, _))) in t.slots.iter_mut().zip(pairs) {
             let step = (q.view.offset as isize).wrapping_sub(p.view.offset as isize);
             match slot {
                 Slot::Temp(_) => steps.push(0),
@@ -261,6 +288,8 @@ impl<'a> Template<'a> {
                     *slot = Slot::Moving;
                     steps.push(step);
                 }
+                // Every body would write the same elements.
+                _ if writes => return None,
                 _ => steps.push(0),
             }
         }
@@ -284,7 +313,11 @@ impl<'a> Template<'a> {
                 (fits, domain.get(axis).copied().unwrap_or(0))
             }
         };
-        if !fits || !self.repeats(body, domain, axis) || !self.is_elementwise(axis, self.extent + more) {
+        if !fits || !self.repeats(body, domain, axis) {
+            return false;
+        }
+        if !self.is_elementwise(axis, self.extent + more) {
+            self.meets = true;
             return false;
         }
         self.extent += more;

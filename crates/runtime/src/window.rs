@@ -7,6 +7,7 @@ use crate::gpu;
 use crate::node;
 use crate::operation::{Kind, Operation};
 use crate::outline;
+use crate::parts;
 use crate::plan::{self, TaskPlan, TaskWork};
 use crate::prepare;
 use crate::profile::{self, Doing, Lane, Span};
@@ -162,6 +163,7 @@ impl Window {
         start();
         prompt::operation();
         op.announce();
+        parts::recorded(&op);
         stats::count(&stats::OPERATIONS, 1);
         let heavy = is_heavy(&op);
         let size = op.outs.first().filter(|p| !node::is_unsized(&p.view)).map_or(0, |p| p.view.size());
