@@ -113,6 +113,8 @@ ROWS = [
     Row("x[i] = 1", lambda np, x, i: write(x, i, 1), (uniform, many)),
     Row("x[i] = v rows of 10", lambda np, x, i, v: write(x, i, v), (rows, of_rows, rows)),
     Row("x[i] = v long rows", lambda np, x, i, v: write(x, i, v), (plane, of_side, plane)),
+    # What memory gives: nothing but reading and writing.
+    Row("x[...] = v", lambda np, x, v: write(x, ..., v), (uniform, uniform)),
     Row("x[i] += v", lambda np, x, i, v: add_to(x, i, v), (uniform, many, uniform)),
     Row("add.at", add_at, (uniform, many, uniform)),
     Row("put", put, (uniform, many, uniform)),
