@@ -103,6 +103,18 @@ def run(text: str, module, shape: tuple[int, ...]) -> list:
     return [names[n] for n in "xyz"] + names["kept"] + [names[n] for n in rest]
 
 
+def same(text: str, shape: tuple[int, ...], seed: int) -> None:
+    """A program's results are NumPy's."""
+    said = f"seed {seed}\n{text}"
+    want, got = run(text, numpy, shape), run(text, np, shape)
+    assert len(want) == len(got), said
+    for w, g in zip(want, got, strict=True):
+        if isinstance(w, str):
+            assert w == g, said
+        else:
+            assert numpy.allclose(numpy.asarray(g), w, rtol=1e-9, atol=1e-12, equal_nan=True), said
+
+
 @pytest.mark.parametrize("shape", [(3, 100_000), (5, 50_000), (200, 1000), (20, 50, 500), (20, 30, 100)])
 @pytest.mark.parametrize("width", [2, 3])
 @pytest.mark.parametrize(
@@ -126,14 +138,7 @@ def test_slices_that_begin_in_the_one_before_stay_apart(shape, width, line):
 @pytest.mark.parametrize("block", range(20))
 def test_random_loops_over_slices(block):
     for seed in range(block * 30, block * 30 + 30):
-        text, shape = program(seed)
-        want, got = run(text, numpy, shape), run(text, np, shape)
-        assert len(want) == len(got), f"seed {seed}\n{text}"
-        for w, g in zip(want, got, strict=True):
-            if isinstance(w, str):
-                assert w == g, f"seed {seed}\n{text}"
-                continue
-            assert numpy.allclose(numpy.asarray(g), w, rtol=1e-9, atol=1e-12, equal_nan=True), f"seed {seed}\n{text}"
+        same(*program(seed), seed)
 
 
 def test_the_random_loops_do_join():
@@ -256,14 +261,7 @@ def row_program(seed: int) -> tuple[str, tuple[int, ...]]:
 @pytest.mark.parametrize("block", range(20))
 def test_random_loops_over_rows(block):
     for seed in range(block * 40, block * 40 + 40):
-        text, shape = row_program(seed)
-        want, got = run(text, numpy, shape), run(text, np, shape)
-        assert len(want) == len(got), f"seed {seed}\n{text}"
-        for w, g in zip(want, got, strict=True):
-            if isinstance(w, str):
-                assert w == g, f"seed {seed}\n{text}"
-                continue
-            assert numpy.allclose(numpy.asarray(g), w, rtol=1e-9, atol=1e-12, equal_nan=True), f"seed {seed}\n{text}"
+        same(*row_program(seed), seed)
 
 
 @pytest.mark.parametrize(

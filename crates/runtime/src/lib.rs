@@ -9,6 +9,7 @@ pub mod provenance;
 pub mod store;
 
 // record: the front's calls; small work runs inline
+mod chosen;
 mod cursor;
 mod folds;
 mod foreign;

@@ -2,6 +2,7 @@
 //! loop become one task (`slices.rs`). Not those of a loop in which each goes on from the last: it adds to what the one
 //! before wrote, or reads it. They would become a task each, in a row, so they are computed at once.
 
+use crate::node::is_unsized;
 use crate::operation::{Operation, Place};
 use crate::prompt;
 use crate::provenance::Provenance;
@@ -51,8 +52,7 @@ static PARTS: Mutex<Parts> = Mutex::new(Parts { all: [NONE; ARRAYS], oldest: 0 }
 static ANY: AtomicBool = AtomicBool::new(false);
 
 fn is_part(store: &Store, view: &View) -> bool {
-    let bytes = view.size() * view.dtype.size();
-    view.size() > SMALL && store.nbytes() / MANY > bytes
+    !is_unsized(view) && view.size() > SMALL && store.nbytes() / MANY > view.nbytes()
 }
 
 /// A middling slice of a large array is likely one of many. Deferred, they merge, unless the program waits for each, or
@@ -83,11 +83,10 @@ fn may_merge(store: &Store) -> bool {
 
 /// Looks at a slice that is recorded.
 pub fn recorded(op: &Operation) {
-    let read = |p: &Place| is_part(&p.store, &p.view);
-    if !op.reads().any(read) && !op.outs.iter().any(read) {
-        return;
+    let is_slice = |p: &Place| is_part(&p.store, &p.view);
+    if op.reads().chain(&op.outs).any(is_slice) {
+        look(op);
     }
-    look(op);
 }
 
 #[cold]

@@ -283,10 +283,8 @@ pub use crate::small::{
     write_small,
 };
 
-pub use crate::inline::{
-    cast_small, iota_new, pack_small, put_small, read_element, select_new, take_small, unpack_small, write_bytes,
-    write_element,
-};
+pub use crate::chosen::{pack_small, put_small, read_element, take_small, unpack_small, write_bytes, write_element};
+pub use crate::inline::{cast_small, iota_new, select_new};
 
 /// Remembers what a new truth array was computed from.
 fn note_maker(op: MapOp, ins: &[Operand], out: &Array, mask: Option<&Array>) {

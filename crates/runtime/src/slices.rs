@@ -26,6 +26,8 @@ const LONGEST_BODY: usize = 96;
 /// Earlier places with the same operation that are tried as the start of the body before.
 const TRIES: usize = 4;
 
+/// Axes to which one more may be added.
+const MOST_AXES: usize = 63;
 /// Operations of one signature at which no run was found, after which none is looked for: the loop's rounds do not join.
 const PATIENCE: u32 = 12;
 
@@ -272,7 +274,10 @@ impl<'a> Template<'a> {
         let mut t = Template::new(ops)?;
         let are_maps =
             ops.iter().all(|op| matches!(op.kind, Kind::Map(_)) && places(op).all(|(p, _)| !is_unsized(&p.view)));
-        if !are_maps || ops.iter().zip(next).any(|(a, b)| places(a).count() != places(b).count()) {
+        if !are_maps
+            || t.domain.len() >= MOST_AXES
+            || ops.iter().zip(next).any(|(a, b)| places(a).count() != places(b).count())
+        {
             return None;
         }
         let mut steps = Vec::with_capacity(t.slots.len());
